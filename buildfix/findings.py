@@ -1,0 +1,173 @@
+"""What buildfix has to say: the Finding, its code, its confidence and the closed list of reasons.
+
+Every output format is a function of these values and of the Plan (repair.py); nothing else reaches a report.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Code(StrEnum):
+    """The findings that exist; docs/findings.md describes each."""
+
+    MISSING_DEP = "BF001"
+    UNUSED_DEP = "BF002"
+    NOT_ANALYSED = "BF011"
+
+    @property
+    def slug(self) -> str:
+        """The finding's name in words, e.g. `missing-dep`."""
+        return self.name.lower().replace("_", "-")
+
+
+class Confidence(StrEnum):
+    """`safe` is applied by `--apply`, `unsafe` only with `--unsafe-fixes`, `display` never."""
+
+    SAFE = "safe"
+    UNSAFE = "unsafe"
+    DISPLAY = "display"
+
+
+class Reason(StrEnum):
+    """Whatever keeps a finding from being safe, or an edge from being dropped. The value is what people read."""
+
+    MARKED = "a marker keeps it"
+    NO_AUTODEPS = "the target is below a marker that turns automatic changes off"
+    GENERATED_FILE = "the build file is generated"
+    SOURCE_NOT_ANALYSED = "a source of the target could not be analysed"
+    PACKAGE_NOT_ANALYSED = "a package that could rely on it could not be analysed"
+    UNRESOLVED_IMPORT = "an unresolved import could be served by it"
+    DYNAMIC_IMPORT = "a dynamic import could be served by it"
+    EVIDENCE = "there is other evidence that it is used"
+    GUARDED_IMPORT = "the import is guarded"
+    TYPE_CHECKING_IMPORT = "the import is for type checking only"
+    NOT_IMPORT_ONLY = "the dep does more than provide modules"
+    UNKNOWN_KIND = "the dep's rule kind is not known"
+    OUTSIDE_REPOSITORY = "the dep lies outside the repository"
+    THIRD_PARTY = "the dep is third-party code"
+    NO_SOURCES = "the target has no sources of its own"
+    RELIED_ON = "a target that gets a module through it cannot be given the dep directly"
+    WOULD_CYCLE = "the dep would close a cycle"
+    NOT_VISIBLE = "the dep is not visible from the target"
+    TEST_ONLY = "the dep is test-only and the target is not"
+    NOT_A_DEP = "the rule that provides the module may not be depended on"
+    AMBIGUOUS = "several targets provide the module"
+    NOT_EDITABLE = "the place where it is written cannot be edited"
+    SHARED = "the entry is shared with targets that need it"
+    CONDITIONAL = "the dep is declared under a condition only"
+    OUTSIDE_PATHS = "the file may not be written (--only-under)"
+    NOT_PROVEN = "evaluating the edited files did not give the expected result"
+    PUBLIC = "the target is public: dependents outside the repository cannot be seen"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Place:
+    """A line of a file: path relative to the root, line from 1 (0: the whole file)."""
+
+    file: str
+    line: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}" if self.line else self.file
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Evidence:
+    """Why something is so: a place and what stands there, e.g. `import of executorch.exir.memory`."""
+
+    place: Place
+    text: str
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Dependent:
+    """A target that a naive drop would break.
+
+    `module` is what it imports (at `evidence`), `path` the labels from the target to the module's provider as they
+    stand before any edit, `place` the target's own place in a build file, `rescued` whether the plan gives it the
+    dep directly.
+    """
+
+    target: str
+    place: Place
+    module: str
+    evidence: Evidence
+    path: tuple[str, ...]
+    rescued: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is wrong with one target. Labels are spelt as in the file that the finding is about.
+
+    `target` is the canonical label; `dep` the label as it is written, or would be. `place` is the line of the dep's
+    entry (unused), or of the target (missing). `fix` says what the plan does: "add", "drop" or "" (nothing).
+    `detail` adds to the reasons in words: the place that cannot be edited, the cycle, the error message.
+    """
+
+    code: Code
+    target: str
+    place: Place
+    message: str
+    confidence: Confidence
+    dep: str = ""
+    attribute: str = ""
+    module: str = ""
+    evidence: tuple[Evidence, ...] = ()
+    reasons: tuple[Reason, ...] = ()
+    detail: str = ""
+    path: tuple[str, ...] = ()
+    dependents: tuple[Dependent, ...] = ()
+    choices: tuple[str, ...] = ()
+    fix: str = ""
+    rescue: bool = False
+    outside: bool = False
+    fails: bool = True
+
+    @property
+    def fingerprint(self) -> str:
+        """Stable over moved lines: the same finding has the same fingerprint after unrelated edits."""
+        text = "\0".join((self.code, self.target, self.dep or self.module, self.attribute))
+        if not (self.dep or self.module):
+            text += "\0" + self.place.file
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """A file's bytes before and after; `outside` if it lies outside the paths that were asked for."""
+
+    path: str
+    before: bytes
+    after: bytes
+    outside: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What was looked at: packages, targets and sources, and how many of each could not be analysed."""
+
+    packages: int = 0
+    packages_incomplete: int = 0
+    targets: int = 0
+    python_targets: int = 0
+    sources: int = 0
+    sources_broken: int = 0
+    notes: tuple[str, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a run found and what it would change, or has changed; the input of every report.
+
+    `findings` are sorted by place, code and dep. A finding whose `fix` is not empty is repaired by `changes`;
+    `applied` says whether these have been written.
+    """
+
+    findings: tuple[Finding, ...]
+    changes: tuple[FileChange, ...]
+    summary: Summary
+    applied: bool = False

@@ -1,0 +1,101 @@
+"""Labels: parse, normalise, compare, print.
+
+A label names a target: `[[@]cell]//package:name`, `:name`, and in Bazel also `//a/b` for `//a/b:b`, `@repo` for
+`@repo//:repo`, and a bare `name`. This module knows how labels are spelt; which cell or folder a spelling stands
+for is the workspace's knowledge (workspace.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+
+class Label(NamedTuple):
+    """A target's identity. `repo` is "" for the repository itself, else the cell's or external repository's name."""
+
+    repo: str
+    package: str
+    name: str
+
+    def __str__(self) -> str:
+        prefix = f"{self.repo}//" if self.repo else "//"
+        return f"{prefix}{self.package}:{self.name}"
+
+
+class Spelling(NamedTuple):
+    """A label as somebody wrote it, taken apart.
+
+    `prefix` is what stands before `//` ("", "@", "@@", "cell", "@repo", ...) or None for a label relative to its
+    package; `named` is false where the name was left to the package's last folder; `bare` where even the colon was
+    left out; `sub` is Buck's `[subtarget]`, brackets included.
+    """
+
+    prefix: str | None
+    package: str
+    name: str
+    named: bool = True
+    bare: bool = False
+    sub: str = ""
+
+    @property
+    def repo(self) -> str | None:
+        """The cell or repository name without its `@` signs; None where the label does not name one."""
+        return None if self.prefix is None or self.prefix == "" else self.prefix.lstrip("@")
+
+
+def split(text: str) -> Spelling | None:
+    """Take a label apart; None if the text is not a label."""
+    if not text or any(c in text for c in "\n\t\"'*"):
+        return None
+    body, sub = text, ""
+    if body.endswith("]") and "[" in body:
+        cut = body.index("[")
+        body, sub = body[:cut], body[cut:]
+    if "//" in body:
+        prefix, _, rest = body.partition("//")
+        if ":" in prefix or "/" in prefix:
+            return None
+        package, colon, name = rest.partition(":")
+        if colon:
+            return Spelling(prefix, package, name, sub=sub) if name else None
+        implied = package.rsplit("/", 1)[-1]
+        return Spelling(prefix, package, implied, named=False, sub=sub) if implied else None
+    if body.startswith(":"):
+        return Spelling(None, "", body[1:], sub=sub) if len(body) > 1 else None
+    if body.startswith("@"):
+        repo = body.lstrip("@")
+        return Spelling(body, "", repo, named=False, sub=sub) if repo and ":" not in repo else None
+    if ":" in body:
+        return None
+    return Spelling(None, "", body, bare=True, sub=sub)
+
+
+def looks_like_label(text: str) -> bool:
+    """Whether a `srcs` entry is a label rather than the path of a file."""
+    return text.startswith((":", "//", "@")) or "//" in text
+
+
+def sort_key(text: str) -> tuple[int, list[str]]:
+    """buildifier's order: `:x`, then `//x`, then `@x` or `cell//x`; within each, `:` before `/`... as separators."""
+    group = 0 if text.startswith(":") else 1 if text.startswith("//") else 2
+    return group, text.replace(":", "\x01").replace("/", "\x02").split("\x00")
+
+
+def closest(text: str, others: Sequence[str]) -> int:
+    """The index of the label in `others` that shares the longest run of leading path parts with `text`, or -1."""
+    best, where = 0, -1
+    parts = _parts(text)
+    for i, other in enumerate(others):
+        shared = 0
+        for mine, theirs in zip(parts, _parts(other), strict=False):
+            if mine != theirs:
+                break
+            shared += 1
+        if shared >= best and shared:
+            best, where = shared, i
+    return where
+
+
+def _parts(text: str) -> list[str]:
+    return text.replace(":", "/:/").split("/")
