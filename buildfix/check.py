@@ -1,0 +1,207 @@
+"""The whole way from a repository on disk to a Result: what the command line and other tools call.
+
+Each step takes what the one before returned; only `load` (through engine.py) and `apply` touch the disk.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib import resources
+from pathlib import Path
+
+from buildfix import config as configuration
+from buildfix import conclude, diagnose, engine, markers, modules, proof, targets, uses, values, workspace, write
+from buildfix.config import Config, ImportRoot, clean_path
+from buildfix.diagnose import Knowledge
+from buildfix.engine import Facts, Mode, Progress, Request, Symbols
+from buildfix.findings import Result, Summary
+from buildfix.permits import Permits
+from buildfix.reach import Reach
+from buildfix.sites import Sites
+from buildfix.targets import Target
+from buildfix.thirdparty import ThirdParty
+from buildfix.workspace import Workspace
+
+
+class PathError(Exception):
+    """A path that was asked for does not exist, or lies outside the repository."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a run is asked to do. `paths` are relative to the root, () means everything."""
+
+    paths: tuple[str, ...] = ()
+    jobs: int = 0
+
+
+def check(
+    root: Path, paths: Iterable[Path] = (), options: Options | None = None, progress: Progress | None = None
+) -> Result:
+    """Find what is wrong in the repository at `root`, below `paths`, and how to repair it. Writes nothing.
+
+    Raises ConfigError, WorkspaceError, PathError or EngineError.
+    """
+    config = configuration.load(root)
+    space = workspace.read(root, config)
+    options = replace(options or Options(), paths=tuple(relative(space.root, path) for path in paths))
+    known = load(space, config, options, progress)
+    return judge(known, Rerun(space, config, options, known))
+
+
+def judge(known: Knowledge, rerun: Rerun) -> Result:
+    """Diagnose, decide, prove, conclude."""
+    diagnosis = diagnose.diagnose(known)
+    sites = Sites(known.facts.calls, known.facts.packages, rerun.read, known.graph.names)
+    permits = Permits(known.graph, sites, known.config)
+    reach = Reach(known)
+    proven = proof.prove(known, diagnosis, rerun, sites, permits, reach)
+    findings = conclude.conclude(known, diagnosis, proven, permits, reach)
+    inside = selection_of_files(rerun.options.paths)
+    changes = tuple(replace(change, outside=not inside(change.path)) for change in proven.changes)
+    return Result(findings, changes, summary(known))
+
+
+def apply(root: Path, result: Result) -> Result:
+    """Write the changes of a Result, all or none. Raises WriteError."""
+    write.write_all(root, result.changes)
+    return replace(result, applied=True)
+
+
+def relative(root: Path, path: Path) -> str:
+    """A path as given, relative to the root. Raises PathError if it does not exist or lies elsewhere."""
+    if not os.path.lexists(path):
+        raise PathError(f"{path}: no such file or folder")
+    real = Path(os.path.realpath(path))
+    try:
+        return clean_path(str(real.relative_to(root)))
+    except ValueError:
+        raise PathError(f"{path}: not in the repository at {root}") from None
+
+
+def request(space: Workspace, config: Config, options: Options, overlay: Mapping[str, str] | None = None) -> Request:
+    """The engine's request for a whole repository; with an overlay, for evaluating it again."""
+    text = resources.files("buildfix").joinpath("symbols", f"{space.dialect}.bzl").read_text("utf-8")
+    return Request(
+        root=str(space.root),
+        dialect=space.dialect,
+        cells=space.cells,
+        aliases=dict(space.aliases),
+        modes=(Mode("", dict(space.build_config), dict(config.symbols)),),
+        symbols=(Symbols(symbols_path(space), text),),
+        overlay=overlay or {},
+        do=("evaluate",) if overlay is not None else ("evaluate", "scan"),
+        ignore=space.ignore,
+        marker_words=markers.MARKER_WORDS,
+        jobs=options.jobs,
+    )
+
+
+def symbols_path(space: Workspace) -> str:
+    """The name under which the built-in symbols appear in call stacks."""
+    return f"<buildfix>/{space.dialect}.bzl"
+
+
+def load(space: Workspace, config: Config, options: Options, progress: Progress | None = None) -> Knowledge:
+    """Run the engine over the repository and put everything in order."""
+    return know(engine.run(request(space, config, options), progress), space, config, options)
+
+
+def know(facts: Facts, space: Workspace, config: Config, options: Options) -> Knowledge:
+    """Everything that follows from the engine's facts without judging anything."""
+    space = space.with_packages(package.path for package in facts.packages)
+    if config.label_prefixes is None:
+        space = space.with_prefixes(workspace.learn_prefixes(_spelled(facts), _names(facts), space))
+    graph = targets.build(facts, space, config)
+    found = modules.build(graph, facts.sources, config.import_roots or _learnt_roots(facts, space))
+    return Knowledge(
+        graph=graph,
+        modules=found,
+        uses=uses.collect(graph, found, config),
+        third_party=ThirdParty(config.third_party, space),
+        config=config,
+        facts=facts,
+        selected=selection(options.paths),
+    )
+
+
+def _learnt_roots(facts: Facts, space: Workspace) -> tuple[ImportRoot, ...]:
+    names = {prefix.replace("/", ".") for prefix, folder in space.prefixes.items() if folder == ""}
+    hints = frozenset((*names, *space.aliases, space.cells[0].name, space.root.name))
+    return modules.learn_roots(facts.sources, space, hints)
+
+
+def _spelled(facts: Facts) -> Iterable[tuple[str, str]]:
+    for call in facts.calls:
+        for attribute in ("deps", "exported_deps", "preload_deps", "actual"):
+            for text in values.texts(call.args.get(attribute)):
+                if "//" in text:
+                    yield text, call.package
+
+
+def _names(facts: Facts) -> frozenset[tuple[str, str]]:
+    return frozenset((call.package, call.name) for call in facts.calls if call.name)
+
+
+def selection(paths: Sequence[str]) -> Callable[[Target], bool]:
+    """Whether a target is asked about: its package or build file lies below a path, or it has a source there."""
+    if not paths or "" in paths:
+        return lambda _: True
+
+    def chosen(target: Target) -> bool:
+        own = (target.folder, target.place.file)
+        if any(_below(where, path) for path in paths for where in own):
+            return True
+        return any(src.path is not None and _below(src.path, path) for src in target.srcs for path in paths)
+
+    return chosen
+
+
+def _below(where: str, path: str) -> bool:
+    return where == path or where.startswith(path + "/")
+
+
+def selection_of_files(paths: Sequence[str]) -> Callable[[str], bool]:
+    """Whether a file lies below the paths that were asked for."""
+    if not paths or "" in paths:
+        return lambda _: True
+    return lambda file: any(_below(file, path) for path in paths)
+
+
+@dataclass(frozen=True, slots=True)
+class Rerun:
+    """The way back to the engine, for the proof: evaluate the repository again with changed build files."""
+
+    space: Workspace
+    config: Config
+    options: Options
+    known: Knowledge
+
+    def read(self, path: str) -> bytes | None:
+        """A build file's bytes, or those of the built-in symbols; None if it cannot be read."""
+        if path == symbols_path(self.space):
+            return resources.files("buildfix").joinpath("symbols", f"{self.space.dialect}.bzl").read_bytes()
+        try:
+            return (self.space.root / path).read_bytes()
+        except OSError:
+            return None
+
+    def evaluate(self, overlay: Mapping[str, str]) -> Knowledge:
+        """What would be known if the files of `overlay` had that text; the sources are those already scanned."""
+        facts = engine.run(request(self.space, self.config, self.options, overlay))
+        again = Facts(facts.packages, facts.calls, self.known.facts.sources, facts.walk, facts.stats, facts.peak_mb)
+        return know(again, self.space, self.config, self.options)
+
+
+def summary(known: Knowledge) -> Summary:
+    """The counts of what was looked at."""
+    return Summary(
+        packages=len(known.facts.packages),
+        packages_incomplete=len(known.graph.incomplete),
+        targets=len(known.graph.targets),
+        python_targets=len(known.graph.python),
+        sources=len(known.facts.sources),
+        sources_broken=sum(source.error is not None for source in known.facts.sources),
+    )

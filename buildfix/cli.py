@@ -1,0 +1,113 @@
+"""The commands, and nothing else: options in, a Result to a report, an exit status out."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from buildfix import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from buildfix.engine import Progress
+    from buildfix.findings import Result
+
+CLEAN, FINDINGS, USAGE, INCOMPLETE = 0, 1, 2, 3
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--check", "action", flag_value="check", default="check", help="Report what is wrong (the default).")
+@click.option("--diff", "action", flag_value="diff", help="Print the repair as a patch; write nothing.")
+@click.option("--apply", "action", flag_value="apply", help="Write the repair.")
+@click.option("--root", type=click.Path(path_type=Path), help="The repository's root; else found from the first path.")
+@click.option(
+    "--output-format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="How to print the findings.",
+)
+@click.option("--jobs", type=click.IntRange(min=0), default=0, metavar="N", help="Workers; 0 is one for each core.")
+@click.version_option(__version__, prog_name="buildfix")
+def main(paths: tuple[Path, ...], action: str, root: Path | None, output_format: str, jobs: int) -> None:
+    """Repair the dependency edges of Buck and Bazel targets below PATHS (the whole repository if none is given).
+
+    PATHS choose the targets to look at. A repair may also have to write elsewhere, where another target relied on an
+    edge that goes; the report says so.
+
+    \b
+    Exit status: 0 clean, or all repaired
+                 1 findings remain (with --diff: the patch is not empty)
+                 2 the command line or the configuration is wrong
+                 3 something could not be analysed
+    """
+    from buildfix import check, config, engine, workspace, write
+
+    try:
+        start = Path(paths[0]) if paths else Path.cwd()
+        if root is None and not start.exists():
+            raise check.PathError(f"{start}: no such file or folder")
+        base = Path(root) if root is not None else workspace.find_root(start.absolute())
+        base = base.resolve()
+        with _progress() as progress:
+            result = check.check(base, paths, check.Options(jobs=jobs), progress)
+        if action == "apply":
+            result = check.apply(base, result)
+    except (config.ConfigError, workspace.WorkspaceError, check.PathError) as error:
+        _stop(str(error))
+    except (engine.EngineError, write.WriteError) as error:
+        _stop(str(error), INCOMPLETE)
+    except KeyboardInterrupt:
+        _stop("interrupted; nothing was written", 130)
+    _print(result, action, output_format)
+    sys.exit(status(result, action))
+
+
+def status(result: Result, action: str) -> int:
+    """The exit status: what could not be analysed, else what remains, decides."""
+    from buildfix.findings import Code
+
+    if any(finding.code is Code.NOT_ANALYSED for finding in result.findings):
+        return INCOMPLETE
+    if action == "diff":
+        return FINDINGS if result.changes else CLEAN
+    remain = [f for f in result.findings if f.fails and not (result.applied and f.fix)]
+    return FINDINGS if remain else CLEAN
+
+
+def _print(result: Result, action: str, output_format: str) -> None:
+    from buildfix import reports
+    from buildfix.reports import diff
+
+    if action == "diff" and output_format == "text":
+        content = diff.render(result.changes)
+    else:
+        content = reports.render(output_format, result, reports.wants_color(sys.stdout))
+    try:
+        sys.stdout.buffer.write(content)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader has seen enough; python would complain at exit
+
+
+@contextmanager
+def _progress() -> Iterator[Progress | None]:
+    """A bar on stderr, if that is a terminal, for what takes longer than half a second."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from buildfix.progress import bar
+
+    with bar() as update:
+        yield update
+
+
+def _stop(message: str, code: int = USAGE) -> None:
+    click.echo(f"buildfix: {message}", err=True)
+    sys.exit(code)

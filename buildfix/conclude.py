@@ -1,0 +1,240 @@
+"""Plan to Findings: what people are told, with all the evidence.
+
+Each finding says what is wrong and where, why, what the plan does about it, and, for an edge that goes or would have
+gone, whom dropping it alone would break and by which path each of them gets the module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from buildfix.diagnose import Diagnosis, Knowledge, Missing, NotAnalysed, Unused
+from buildfix.findings import Code, Confidence, Dependent, Evidence, Finding, Place, Reason
+from buildfix.labels import Label
+from buildfix.permits import Permits, Refusal
+from buildfix.proof import Proven
+from buildfix.reach import Loss, Pair, Reach
+from buildfix.repair import Add
+from buildfix.targets import Target
+from buildfix.uses import Need
+
+# What a reason makes of a finding: how far it may be applied, and whether a check fails on it.
+_MISSING: Mapping[Reason, tuple[Confidence, bool]] = {
+    Reason.GUARDED_IMPORT: (Confidence.UNSAFE, False),
+    Reason.NO_AUTODEPS: (Confidence.DISPLAY, False),
+    Reason.MARKED: (Confidence.DISPLAY, False),
+}
+_UNUSED: Mapping[Reason, tuple[Confidence, bool]] = {
+    Reason.SOURCE_NOT_ANALYSED: (Confidence.DISPLAY, False),
+    Reason.PACKAGE_NOT_ANALYSED: (Confidence.DISPLAY, False),
+    Reason.NOT_IMPORT_ONLY: (Confidence.UNSAFE, False),
+    Reason.UNKNOWN_KIND: (Confidence.UNSAFE, False),
+    Reason.DYNAMIC_IMPORT: (Confidence.UNSAFE, False),
+    Reason.UNRESOLVED_IMPORT: (Confidence.UNSAFE, False),
+    Reason.SHARED: (Confidence.DISPLAY, False),
+    Reason.EVIDENCE: (Confidence.DISPLAY, False),
+}
+_OTHERWISE = (Confidence.DISPLAY, True)
+# An edge that people or the lack of knowledge keep is no finding at all.
+_QUIET = frozenset((Reason.MARKED, Reason.NO_AUTODEPS, Reason.EVIDENCE))
+
+
+def conclude(known: Knowledge, diagnosis: Diagnosis, proven: Proven, permits: Permits, reach: Reach) -> tuple[Finding, ...]:
+    """All findings, in the order of their places."""
+    return tuple(sorted(_Conclusion(known, diagnosis, proven, permits, reach).findings(), key=_order))
+
+
+def _order(finding: Finding) -> tuple[object, ...]:
+    return (finding.place, finding.code, finding.target, finding.dep, finding.module)
+
+
+class _Conclusion:
+    def __init__(
+        self, known: Knowledge, diagnosis: Diagnosis, proven: Proven, permits: Permits, reach: Reach
+    ) -> None:
+        self._known = known
+        self._diagnosis = diagnosis
+        self._plan = proven.plan
+        self._spelled = proven.spelled
+        self._permits = permits
+        self._reach = reach
+
+    def findings(self) -> Iterator[Finding]:
+        told: set[Pair] = set()
+        families: set[tuple[object, ...]] = set()
+        for missing in self._diagnosis.missing:
+            pair = Pair(missing.target, missing.provider) if missing.provider else None
+            if pair is not None:
+                told.add(pair)
+            key: tuple[object, ...] = (self._target(missing.target).family, missing.provider or missing.modules)
+            if key not in families:  # what one call makes several times is told once
+                families.add(key)
+                yield self._missing(missing, pair)
+        for pair, add in self._plan.adds.items():
+            if pair not in told:
+                yield self._rescue(pair, add)
+        for unused in self._diagnosis.unused:
+            key = (self._target(unused.target).family, unused.dep, "unused")
+            if key not in families:
+                families.add(key)
+                yield from self._unused(unused)
+        for broken in self._diagnosis.not_analysed:
+            yield self._not_analysed(broken)
+
+    def _target(self, label: Label) -> Target:
+        return self._known.graph.targets[label]
+
+    # Missing
+
+    def _missing(self, missing: Missing, pair: Pair | None) -> Finding:
+        add = self._plan.adds.get(pair) if pair else None
+        if add is not None:
+            return self._adding(add, missing.modules, missing.evidence)
+        refusals = self._plan.held.get(pair, ()) if pair else ()
+        refusals = refusals or tuple(Refusal(reason) for reason in missing.reasons)
+        confidence, fails = _weigh(refusals, _MISSING)
+        names = [str(label) for label in missing.choices]
+        dep = str(missing.provider) if missing.provider else ""
+        offered = dep or (" or ".join(names) if names else "any target")
+        return Finding(
+            Code.MISSING_DEP,
+            str(missing.target),
+            self._target(missing.target).place,
+            f"imports {_list(missing.modules)} without a dep on {offered}",
+            confidence,
+            dep=dep,
+            attribute=self._target(missing.target).rule.deps,
+            module=missing.modules[0],
+            evidence=missing.evidence,
+            reasons=_reasons(refusals),
+            detail=_details(refusals),
+            path=self._way(missing.target, (missing.provider,) if missing.provider else missing.choices),
+            choices=tuple(names),
+            fails=fails,
+        )
+
+    def _adding(self, add: Add, modules: tuple[str, ...], evidence: tuple[Evidence, ...]) -> Finding:
+        target = self._target(add.pair.target)
+        dep = self._spelled[add.pair]
+        return Finding(
+            Code.MISSING_DEP,
+            str(target.label),
+            target.place,
+            f"imports {_list(modules)} without a dep on {dep}",
+            Confidence.SAFE,
+            dep=dep,
+            attribute=target.rule.deps,
+            module=modules[0] if modules else "",
+            evidence=evidence,
+            path=self._way(target.label, (add.pair.dep,)),
+            fix="add",
+            rescue=add.rescue,
+            outside=not self._known.selected(target),
+        )
+
+    def _rescue(self, pair: Pair, add: Add) -> Finding:
+        uses = self._known.uses[pair.target]
+        owned = self._known.modules.of_target.get(pair.dep, frozenset())
+        wanted = {module: where for module, (need, where) in uses.needs.items() if need is Need.MUST and module in owned}
+        outside = {name: where for name, (need, where) in uses.externals.items() if need is Need.MUST}
+        lost = {loss.module for loss in self._plan.naive if loss.target == pair.target and pair.dep in loss.providers}
+        wanted = wanted or {name: where for name, where in outside.items() if name in lost}
+        evidence = tuple(sorted({item for where in wanted.values() for item in where}))
+        return self._adding(add, tuple(sorted(wanted)), evidence)
+
+    # Unused
+
+    def _unused(self, unused: Unused) -> Iterator[Finding]:
+        pair = Pair(unused.target, unused.dep)
+        target = self._target(unused.target)
+        refusals = self._plan.held.get(pair, ())
+        drop = self._plan.drops.get(pair)
+        if drop is None and (not refusals or _reasons(refusals)[0] in _QUIET):
+            return
+        entries = drop.elements if drop else self._permits.entries(target, unused.dep)
+        place = Place(entries[0].file, entries[0].line) if entries else target.place
+        dep = entries[0].text if entries else unused.edges[0].text
+        confidence, fails = (Confidence.SAFE, True) if drop else _weigh(refusals, _UNUSED)
+        yield Finding(
+            Code.UNUSED_DEP,
+            str(target.label),
+            place,
+            f"nothing in it uses {dep}",
+            confidence,
+            dep=dep,
+            attribute=target.rule.deps,
+            evidence=self._owned(unused.dep),
+            reasons=() if drop else _reasons(refusals),
+            detail="" if drop else _details(refusals),
+            dependents=tuple(sorted(self._dependents(pair, self._losses(pair)))),
+            fix="drop" if drop else "",
+            fails=fails,
+        )
+
+    def _owned(self, dep: Label) -> tuple[Evidence, ...]:
+        """What the dep provides, that nothing imports."""
+        modules = sorted({m for label in self._known.behind(dep) for m in self._known.modules.of_target.get(label, ())})
+        provider = self._known.graph.targets.get(dep)
+        if provider is None or not modules:
+            return ()
+        shown = _list(tuple(modules[:3])) + (" and more" if len(modules) > 3 else "")
+        return (Evidence(provider.place, f"{dep} provides {shown}"),)
+
+    def _losses(self, pair: Pair) -> Iterable[Loss]:
+        """What the drop of this edge alone would take from anyone, among what all drops together would."""
+        for loss in dict.fromkeys((*self._plan.naive, *self._plan.blockers.get(pair, ()))):
+            if loss.module and not self._reach.path(loss.target, loss.providers, without=(pair,)):
+                if self._reach.path(loss.target, loss.providers):
+                    yield loss
+
+    def _dependents(self, pair: Pair, losses: Iterable[Loss]) -> Iterator[Dependent]:
+        for loss in losses:
+            target = self._target(loss.target)
+            uses = self._known.uses[loss.target]
+            _, where = uses.needs.get(loss.module) or uses.externals.get(loss.module) or (None, ())
+            evidence = where[0] if where else Evidence(target.place, f"use of {loss.module}")
+            given = any(
+                add.target == loss.target and add.dep in loss.providers for add in self._plan.all_adds()
+            )
+            yield Dependent(
+                str(loss.target), target.place, loss.module, evidence, self._way(loss.target, loss.providers), given
+            )
+
+    def _way(self, start: Label, goals: Iterable[Label]) -> tuple[str, ...]:
+        known = [goal for goal in goals if goal in self._reach.number]
+        return tuple(str(label) for label in self._reach.path(start, known)) if known else ()
+
+    # Not analysed
+
+    def _not_analysed(self, broken: NotAnalysed) -> Finding:
+        if broken.target is not None:
+            withheld = "no dep of the target is dropped"
+        else:
+            withheld = f"what its package //{broken.package} uses is not known; nothing that it may rely on is dropped"
+        return Finding(
+            Code.NOT_ANALYSED,
+            str(broken.target) if broken.target else f"//{broken.package}",
+            broken.place,
+            broken.message,
+            Confidence.DISPLAY,
+            detail=withheld,
+        )
+
+
+def _weigh(refusals: tuple[Refusal, ...], table: Mapping[Reason, tuple[Confidence, bool]]) -> tuple[Confidence, bool]:
+    """The most cautious of what the reasons make of a finding; it fails a check only if no reason excuses it."""
+    judged = [table.get(refusal.reason, _OTHERWISE) for refusal in refusals] or [_OTHERWISE]
+    confidence = Confidence.DISPLAY if any(c is Confidence.DISPLAY for c, _ in judged) else judged[0][0]
+    return confidence, all(fails for _, fails in judged)
+
+
+def _reasons(refusals: tuple[Refusal, ...]) -> tuple[Reason, ...]:
+    return tuple(dict.fromkeys(refusal.reason for refusal in refusals))
+
+
+def _details(refusals: tuple[Refusal, ...]) -> str:
+    return "; ".join(dict.fromkeys(refusal.detail for refusal in refusals if refusal.detail))
+
+
+def _list(names: tuple[str, ...]) -> str:
+    return " and ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else "".join(names)

@@ -1,0 +1,349 @@
+"""Graph and uses to a Diagnosis: which deps are missing, which are unused, what could not be analysed. Read-only.
+
+Nothing is decided here: a missing dep carries the provider that would be chosen and why it may not be added, an unused
+one why it may not be dropped. repair.py weighs them against the whole repository.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from buildfix import markers
+from buildfix.config import Config
+from buildfix.engine import Facts
+from buildfix.findings import Evidence, Place, Reason
+from buildfix.labels import Label
+from buildfix.modules import Modules
+from buildfix.rules import Role
+from buildfix.targets import Edge, Target, TargetGraph
+from buildfix.thirdparty import ThirdParty
+from buildfix.uses import Need, TargetUses
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """`target` imports `modules`, which `provider` has, and has no dep on it.
+
+    `provider` is None where none can be chosen; `choices` are then those that there are. `spelling` is how the
+    configuration writes a label outside the repository.
+    """
+
+    target: Label
+    modules: tuple[str, ...]
+    provider: Label | None
+    evidence: tuple[Evidence, ...]
+    reasons: tuple[Reason, ...] = ()
+    choices: tuple[Label, ...] = ()
+    spelling: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Unused:
+    """Nothing in `target` uses `dep`; `edges` are its entries. `reasons` keep it from being dropped safely."""
+
+    target: Label
+    dep: Label
+    edges: tuple[Edge, ...]
+    reasons: tuple[Reason, ...] = ()
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NotAnalysed:
+    """A file that could not be read or evaluated, and what that withholds."""
+
+    place: Place
+    message: str
+    target: Label | None = None
+    package: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """Everything that is wrong, in the order of the targets' labels."""
+
+    missing: tuple[Missing, ...]
+    unused: tuple[Unused, ...]
+    not_analysed: tuple[NotAnalysed, ...]
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """All that is known before anything is judged; `selected` says which targets were asked about."""
+
+    graph: TargetGraph
+    modules: Modules
+    uses: Mapping[Label, TargetUses]
+    third_party: ThirdParty
+    config: Config
+    facts: Facts = field(repr=False)
+    selected: Callable[[Target], bool] = lambda _: True
+
+    def behind(self, label: Label) -> tuple[Label, ...]:
+        """What a dep on `label` gives directly: itself, or, through an alias or a target without sources, what that
+        one gathers."""
+        known = self._behind.get(label)
+        if known is None:
+            known = self._behind[label] = tuple(self._gather(label, set()))
+        return known
+
+    @cached_property
+    def _behind(self) -> dict[Label, tuple[Label, ...]]:
+        return {}
+
+    def _gather(self, label: Label, seen: set[Label]) -> Iterator[Label]:
+        if label in seen:
+            return
+        seen.add(label)
+        yield label
+        target = self.graph.targets.get(label)
+        if target is not None and gathers(target, self.modules):
+            for edge in target.edges:
+                yield from self._gather(edge.label, seen)
+
+    def satisfied(self, target: Target, module: str) -> bool:
+        """Whether the target has the module itself, or from one of its direct deps."""
+        if module in self.modules.owned(target):
+            return True
+        providers = self.modules.providers.get(module, ())
+        return any(label in providers for edge in target.edges for label in self.behind(edge.label))
+
+
+def gathers(target: Target, modules: Modules) -> bool:
+    """Whether a target only passes on what its deps provide."""
+    if target.rule.role is Role.ALIAS:
+        return True
+    return target.rule.role is Role.LIBRARY and not target.has_sources and not modules.owned(target)
+
+
+def diagnose(known: Knowledge) -> Diagnosis:
+    """Judge every selected target."""
+    missing: list[Missing] = []
+    unused: list[Unused] = []
+    for target in known.graph.python:
+        if not known.selected(target):
+            continue
+        uses = known.uses[target.label]
+        missing.extend(_missing(target, uses, known))
+        unused.extend(_unused(target, uses, known))
+    return Diagnosis(tuple(missing), tuple(unused), tuple(_not_analysed(known)))
+
+
+# --- missing ---------------------------------------------------------------------------------------------------------
+
+
+def missing_of(target: Target, known: Knowledge) -> tuple[Missing, ...]:
+    """The missing deps of one target, whether it was selected or not."""
+    return tuple(_missing(target, known.uses[target.label], known))
+
+
+def unused_of(target: Target, known: Knowledge) -> tuple[Unused, ...]:
+    """The unused deps of one target, whether it was selected or not."""
+    return tuple(_unused(target, known.uses[target.label], known))
+
+
+def _missing(target: Target, uses: TargetUses, known: Knowledge) -> Iterator[Missing]:
+    wanted: dict[tuple[object, ...], list[tuple[str, tuple[Evidence, ...]]]] = {}
+    found: dict[tuple[object, ...], Missing] = {}
+    least = Need.TYPE_CHECKING if known.config.type_checking == "require" else Need.GUARDED
+    for module, (need, evidence) in uses.needs.items():
+        if need < least or known.satisfied(target, module) or module in uses.provided:
+            continue
+        one = choose(target, module, evidence, known)
+        if need < Need.MUST and not (need is Need.TYPE_CHECKING and least is Need.TYPE_CHECKING):
+            one = _with_reason(one, Reason.GUARDED_IMPORT)
+        key: tuple[object, ...] = (one.provider or one.choices, one.reasons)
+        found.setdefault(key, one)
+        wanted.setdefault(key, []).append((module, evidence))
+    for one in _outside(target, uses, known):
+        key = (one.provider, one.spelling)
+        found.setdefault(key, one)
+        wanted.setdefault(key, []).append((one.modules[0], one.evidence))
+    for key, one in found.items():
+        modules = tuple(sorted({module for module, _ in wanted[key]}))
+        places = tuple(sorted({item for _, evidence in wanted[key] for item in evidence}))
+        yield Missing(one.target, modules, one.provider, places, one.reasons, one.choices, one.spelling)
+
+
+def _with_reason(one: Missing, reason: Reason) -> Missing:
+    return Missing(one.target, one.modules, one.provider, one.evidence, (*one.reasons, reason), one.choices)
+
+
+def _outside(target: Target, uses: TargetUses, known: Knowledge) -> Iterator[Missing]:
+    """Third-party modules whose label the configuration names."""
+    have = {label for edge in target.edges for label in known.behind(edge.label)}
+    for name, (need, evidence) in uses.externals.items():
+        provider = known.third_party.provider(name)
+        if provider is None or need is not Need.MUST or name in uses.provided or provider[1] in have:
+            continue
+        yield Missing(target.label, (name,), provider[1], evidence, spelling=provider[0])
+    for name, label in uses.provided.items():
+        if label in have or label == target.label or known.satisfied(target, name):
+            continue
+        places = tuple(e for lab, e in uses.labels.items() if lab == label)
+        yield Missing(target.label, (name,), label, places)
+
+
+_RANK = {Role.LIBRARY: 0, Role.EXTENSION: 1, Role.GENERATED: 1, Role.PREBUILT: 1, Role.BINARY: 2, Role.TEST: 3}
+
+
+def choose(target: Target, module: str, evidence: tuple[Evidence, ...], known: Knowledge) -> Missing:
+    """The provider that a missing dep would name: visible, not to be avoided, library before binary before test, the
+    same package before the nearest; or none, with the choices."""
+    targets = known.graph.targets
+    providers = [targets[label] for label in known.modules.providers.get(module, ()) if label != target.label]
+    if not providers:
+        return Missing(target.label, (module,), None, evidence, (Reason.EVIDENCE,))
+    usable = [p for p in providers if p.rule.dependable]
+    if not usable:
+        return _refused(target, module, evidence, providers, Reason.NOT_A_DEP)
+    allowed = [p for p in usable if target.testonly or not p.testonly]
+    if not allowed:
+        return _refused(target, module, evidence, usable, Reason.TEST_ONLY)
+    visible = [p for p in allowed if known.graph.visible(p, target)]
+    if not visible:
+        return _refused(target, module, evidence, allowed, Reason.NOT_VISIBLE)
+    best = _least(visible, lambda p: avoided(p))
+    best = _least(best, lambda p: _RANK.get(p.rule.role, 4))
+    best = _least(best, lambda p: -nearness(p.label, target.label))
+    if len(best) > 1:
+        return _refused(target, module, evidence, best, Reason.AMBIGUOUS)
+    return Missing(target.label, (module,), best[0].label, evidence)
+
+
+def _refused(
+    target: Target, module: str, evidence: tuple[Evidence, ...], choices: Iterable[Target], reason: Reason
+) -> Missing:
+    listed = tuple(choice.label for choice in choices)
+    provider = listed[0] if len(listed) == 1 else None
+    return Missing(target.label, (module,), provider, evidence, (reason,), listed)
+
+
+def _least(candidates: list[Target], key: Callable[[Target], int]) -> list[Target]:
+    least = min(key(candidate) for candidate in candidates)
+    return [candidate for candidate in candidates if key(candidate) == least]
+
+
+def avoided(target: Target) -> bool:
+    """Whether people marked a target as one that nothing new should depend on."""
+    marks = {*target.strings("labels"), *target.strings("tags")}
+    return bool(marks & markers.AVOID_LABELS) or bool(target.argument("deprecation"))
+
+
+def nearness(one: Label, other: Label) -> int:
+    """How many leading folders two packages share; the same package is nearest of all."""
+    if (one.repo, one.package) == (other.repo, other.package):
+        return 1_000
+    if one.repo != other.repo:
+        return -1
+    shared = 0
+    for mine, theirs in zip(one.package.split("/"), other.package.split("/"), strict=False):
+        if mine != theirs:
+            break
+        shared += 1
+    return shared
+
+
+# --- unused ----------------------------------------------------------------------------------------------------------
+
+
+def _unused(target: Target, uses: TargetUses, known: Knowledge) -> Iterator[Unused]:
+    if not target.has_sources:
+        return  # it assembles what its deps provide: there is nothing to judge them by
+    by_dep: dict[Label, list[Edge]] = {}
+    for edge in target.edges:
+        if edge.attribute == target.rule.deps and not edge.fixed:
+            by_dep.setdefault(edge.label, []).append(edge)
+    for dep, edges in by_dep.items():
+        if dep == target.label or not _can_be_judged(dep, known) or _used(target, dep, uses, known):
+            continue
+        yield Unused(target.label, dep, tuple(edges), tuple(_reasons(target, dep, edges, uses, known)))
+
+
+def import_only(target: Target, modules: Modules) -> bool:
+    """Whether a target can do nothing for its dependents but provide modules that are known."""
+    rule = target.rule
+    return rule.imports_only and bool(modules.owned(target)) and not _has_resources(target) and not _made(target)
+
+
+def _has_resources(target: Target) -> bool:
+    return any(bool(target.argument(name)) or target.strings(name) for name in target.rule.resources)
+
+
+def _made(target: Target) -> bool:
+    """Whether some of its sources are made by other targets, so that their modules are not known."""
+    return bool(target.unknown) or any(src.path is None or not src.inner.endswith((".py", ".pyi")) for src in target.srcs)
+
+
+def _can_be_judged(dep: Label, known: Knowledge) -> bool:
+    """A dep whose modules are known: a Python library with sources, or an alias of one."""
+    found = known.graph.targets.get(dep)
+    if found is None:
+        return False
+    if found.rule.role is Role.ALIAS:
+        real = [known.graph.targets.get(label) for label in known.behind(dep)[1:]]
+        return bool(real) and all(one is not None and import_only(one, known.modules) for one in real)
+    return found.rule.role is Role.LIBRARY and found.rule.known and bool(known.modules.owned(found))
+
+
+def _used(target: Target, dep: Label, uses: TargetUses, known: Knowledge) -> bool:
+    for label in known.behind(dep):
+        if label in uses.labels or label in uses.provided.values():
+            return True
+        owned = known.modules.of_target.get(label, frozenset())
+        if any(module in uses.needs for module in owned):
+            return True
+        if any(module == prefix or module.startswith(prefix + ".") for prefix in uses.prefixes for module in owned):
+            return True
+        if target.rule.role is Role.TEST and _loads_conftest(target, label, known):
+            return True
+    return False
+
+
+def _loads_conftest(target: Target, dep: Label, known: Knowledge) -> bool:
+    """pytest loads the conftest.py of a test's folder and of those above it without any import."""
+    found = known.graph.targets.get(dep)
+    for src in found.srcs if found else ():
+        folder, _, name = (src.path or "").rpartition("/")
+        if name == "conftest.py" and (not folder or f"{target.folder}/".startswith(folder + "/")):
+            return True
+    return False
+
+
+def _reasons(
+    target: Target, dep: Label, edges: list[Edge], uses: TargetUses, known: Knowledge
+) -> Iterator[Reason]:
+    provider = known.graph.targets[dep]
+    if uses.broken or uses.missing or _made(target):
+        yield Reason.SOURCE_NOT_ANALYSED
+    if uses.dynamic:
+        yield Reason.DYNAMIC_IMPORT
+    if uses.frozen:
+        yield Reason.NO_AUTODEPS
+    if provider.rule.role is not Role.ALIAS and not import_only(provider, known.modules):
+        yield Reason.NOT_IMPORT_ONLY
+    if uses.unresolved and _made(provider):
+        yield Reason.UNRESOLVED_IMPORT
+    if target.rule.guessed or not target.leaf.ok:
+        yield Reason.UNKNOWN_KIND
+
+
+# --- not analysed ----------------------------------------------------------------------------------------------------
+
+
+def _not_analysed(known: Knowledge) -> Iterator[NotAnalysed]:
+    selected_folders = {target.folder for target in known.graph.targets.values() if known.selected(target)}
+    for package in known.graph.packages:
+        for error in package.errors:
+            yield NotAnalysed(
+                Place(error.file or package.file, error.line), f"{error.kind}: {error.message}", package=package.path
+            )
+    for target in known.graph.python:
+        if target.folder in selected_folders and known.selected(target):
+            for source in known.uses[target.label].broken:
+                assert source.error is not None
+                message = f"{source.error.kind}: {source.error.message}"
+                yield NotAnalysed(Place(source.path, source.error.line), message, target.label, target.folder)
+

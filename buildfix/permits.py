@@ -1,0 +1,151 @@
+"""Whether an edge of a target may be added or dropped where it is written, or why not.
+
+Puts together what sites.py found (the literals, and who else they feed) and what markers.py says of the comments there.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import NamedTuple
+
+from buildfix import markers
+from buildfix.buildfile import BuildFile
+from buildfix.config import Config
+from buildfix.findings import Reason
+from buildfix.labels import Label
+from buildfix.sites import AddPlace, AttributeSite, Element, Sites
+from buildfix.targets import Target, TargetGraph
+
+_HEAD_BYTES = 2_000
+
+
+class Refusal(NamedTuple):
+    """Why an edit may not be made, with the place in words."""
+
+    reason: Reason
+    detail: str = ""
+
+
+class Permits:
+    """Answers for the targets of one graph; every answer is computed once."""
+
+    def __init__(self, graph: TargetGraph, sites: Sites, config: Config) -> None:
+        self._graph = graph
+        self._sites = sites
+        self._config = config
+        self._frozen: dict[Label, tuple[Refusal | None, Refusal | None]] = {}
+        self._files: dict[str, Refusal | None] = {}
+
+    def site(self, target: Target) -> AttributeSite:
+        """Where the target's deps are written."""
+        return self._sites.locate(target.leaf, target.rule.deps)
+
+    def add(self, target: Target, rescue: bool = False) -> AddPlace | Refusal:
+        """The place where a dep of the target can be added."""
+        if not target.rule.deps:
+            return Refusal(Reason.NOT_EDITABLE, f"the kind {target.rule.kind} has no attribute for deps")
+        never, of_own_accord = self._target(target)
+        refusal = never or (None if rescue and self._config.noautodeps == "rescue" else of_own_accord)
+        if refusal is not None:
+            return refusal
+        place = self.site(target).adds
+        if not isinstance(place, AddPlace):
+            return Refusal(place.reason, place.detail)
+        return self._file(place.file) or place
+
+    def drop(self, target: Target, dep: Label) -> tuple[Element, ...] | Refusal:
+        """All entries of the target's deps that name `dep`, if each of them may go."""
+        never, of_own_accord = self._target(target)
+        if never or of_own_accord:
+            return never or of_own_accord  # type: ignore[return-value]
+        site = self.site(target)
+        resolve = self._graph.workspace.resolve
+        entries = tuple(e for e in site.elements if resolve(e.text, target.folder) == dep)
+        if not entries:
+            return Refusal(Reason.NOT_EDITABLE, f"no entry of {site.file}:{site.line} names it")
+        for entry in entries:
+            refusal = self._entry(entry)
+            if refusal is not None:
+                return refusal
+        return entries
+
+    def entries(self, target: Target, dep: Label) -> tuple[Element, ...]:
+        """All entries that name `dep`, whether they may go or not."""
+        resolve = self._graph.workspace.resolve
+        return tuple(e for e in self.site(target).elements if resolve(e.text, target.folder) == dep)
+
+    def _entry(self, entry: Element) -> Refusal | None:
+        if any(markers.keeps_entry(comment.text) for comment in entry.comments):
+            return Refusal(Reason.MARKED, f"{entry.file}:{entry.line}")
+        if entry.problem is not None:
+            return Refusal(entry.problem.reason, entry.problem.detail)
+        return self._file(entry.file)
+
+    def _file(self, path: str) -> Refusal | None:
+        if path not in self._files:
+            file = self._sites.file(path)
+            refusal = None
+            if file is None:
+                refusal = Refusal(Reason.NOT_EDITABLE, f"{path} cannot be read")
+            elif self._config.generated_files == "report" and _is_generated(file):
+                refusal = Refusal(Reason.GENERATED_FILE, path)
+            self._files[path] = refusal
+        return self._files[path]
+
+    def _target(self, target: Target) -> tuple[Refusal | None, Refusal | None]:
+        """(what forbids every edit, what forbids edits of buildfix's own accord)."""
+        if target.label not in self._frozen:
+            self._frozen[target.label] = (self._kept(target), self._turned_off(target))
+        return self._frozen[target.label]
+
+    def _kept(self, target: Target) -> Refusal | None:
+        """`keep` above the rule, or above its deps."""
+        for file, call in self._calls(target):
+            start = file.start(file.statement(call))
+            above = [c for c in file.call_comments(call) if c.own_line and c.start < start]
+            over = [c for c in file.attribute_comments(call, target.rule.deps) if c.own_line]
+            first = min((file.start(k) for k in call.keywords if k.arg == target.rule.deps), default=0)
+            for comment in (*above, *(c for c in over if c.start < first)):
+                if markers.keeps_below(comment.text):
+                    return Refusal(Reason.MARKED, f"{file.path}:{comment.line}")
+        return None
+
+    def _turned_off(self, target: Target) -> Refusal | None:
+        if self._config.noautodeps == "ignore":
+            return None
+        marks = {*target.strings("labels"), *target.strings("tags")} & markers.NO_AUTODEPS_LABELS
+        if marks:
+            return Refusal(Reason.NO_AUTODEPS, f"{target.place}: {min(marks)!r} among its labels or tags")
+        for file, call in self._calls(target):
+            offset = file.start(call)
+            for scope in file.scope_comments(offset):
+                if markers.turns_off(scope.comment.text) or (
+                    scope.indent == 0 and not scope.function and markers.skips_target(scope.comment.text)
+                ):
+                    return Refusal(Reason.NO_AUTODEPS, f"{file.path}:{scope.comment.line}")
+            for comment in file.call_comments(call):
+                if comment.start > offset and comment.own_line and markers.skips_target(comment.text):
+                    return Refusal(Reason.NO_AUTODEPS, f"{file.path}:{comment.line}")
+        return None
+
+    def _calls(self, target: Target) -> list[tuple[BuildFile, ast.Call]]:
+        """The calls on the way to the written one, outermost first, as far as their files can be read."""
+        found = []
+        for frame in target.written.stack:
+            file = self._sites.file(frame.file)
+            call = file.call_at(frame.line, frame.col) if file is not None else None
+            if file is not None and call is not None:
+                found.append((file, call))
+        return found
+
+
+
+
+
+def _is_generated(file: BuildFile) -> bool:
+    head = file.data[:_HEAD_BYTES].decode("utf-8", "replace")
+    comments = [line for line in head.splitlines()[:20] if line.lstrip().startswith("#")]
+    return any(markers.is_generated(line) for line in comments)
+
+
+

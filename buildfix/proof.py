@@ -1,0 +1,111 @@
+"""Plan to proven changes: write the edits in memory, have them evaluated, withdraw what cannot be proven."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from buildfix import edits, markers, repair, verify
+from buildfix.diagnose import Diagnosis, Knowledge
+from buildfix.edits import ListEdit
+from buildfix.findings import FileChange, Reason
+from buildfix.permits import Permits, Refusal
+from buildfix.reach import Pair, Reach
+from buildfix.repair import Plan
+from buildfix.sites import Sites
+from buildfix.spelling import Speller
+from buildfix.verify import Doubt
+
+
+class Rerun(Protocol):
+    """The way back to the disk and the engine."""
+
+    def read(self, path: str) -> bytes | None:
+        """A file's bytes; None if it cannot be read."""
+
+    def evaluate(self, overlay: Mapping[str, str]) -> Knowledge:
+        """What would be known if the files of `overlay` had that text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proven:
+    """A plan that was proven, the changes that carry it out, and how each added label is written."""
+
+    plan: Plan
+    changes: tuple[FileChange, ...]
+    spelled: Mapping[Pair, str]
+
+
+def prove(known: Knowledge, diagnosis: Diagnosis, rerun: Rerun, sites: Sites, permits: Permits, reach: Reach) -> Proven:
+    """Decide, edit, evaluate, compare; hold back what is in doubt and begin again, until nothing is in doubt."""
+    refused: dict[Pair, Refusal] = {}
+    speller = Speller(known.graph)
+    while True:
+        plan = repair.decide(known, diagnosis, permits, reach, refused)
+        writer = _Writer(known, sites, permits, speller)
+        changes = writer.changes(plan)
+        refused.update(writer.failed)
+        if writer.failed:
+            continue
+        if not changes:
+            return Proven(plan, (), writer.spelled)
+        after = rerun.evaluate({change.path: change.after.decode() for change in changes})
+        doubts = verify.verify(known, after, frozenset(plan.all_adds()), frozenset(plan.drops), reach)
+        if not doubts:
+            return Proven(plan, changes, writer.spelled)
+        refused.update(_blamed(plan, doubts, known))
+
+
+def _blamed(plan: Plan, doubts: tuple[Doubt, ...], known: Knowledge) -> dict[Pair, Refusal]:
+    """The edits that may have caused a doubt: those of the target, of its package, or else all."""
+    pairs = {*plan.adds, *plan.drops}
+    found: dict[Pair, Refusal] = {}
+    for doubt in doubts:
+        own = {pair for pair in pairs if pair.target == doubt.target}
+        shared = {
+            pair
+            for pair, add in plan.adds.items()
+            if doubt.target is not None and any(other.target == doubt.target for other in add.also)
+        } | {
+            pair
+            for pair, drop in plan.drops.items()
+            if doubt.target is not None and any(doubt.target in element.owners for element in drop.elements)
+        }
+        near = {pair for pair in pairs if known.graph.targets[pair.target].folder == doubt.package}
+        for pair in own | shared or near or pairs:
+            found.setdefault(pair, Refusal(Reason.NOT_PROVEN, doubt.message))
+    return found
+
+
+class _Writer:
+    """Turns a plan into the new bytes of the files that it touches."""
+
+    def __init__(self, known: Knowledge, sites: Sites, permits: Permits, speller: Speller) -> None:
+        self._known = known
+        self._sites = sites
+        self._permits = permits
+        self._speller = speller
+        self.spelled: dict[Pair, str] = {}
+        self.failed: dict[Pair, Refusal] = {}
+
+    def changes(self, plan: Plan) -> tuple[FileChange, ...]:
+        """The changed files, in the order of their paths."""
+        by_file: dict[str, list[ListEdit]] = {}
+        for pair, add in sorted(plan.adds.items()):
+            target = self._known.graph.targets[pair.target]
+            siblings = [element.text for element in self._permits.site(target).elements]
+            text = add.spelling or self._speller.spell(pair.dep, target, siblings)
+            self.spelled[pair] = text
+            by_file.setdefault(add.place.file, []).append(ListEdit.add(add.place, text))
+        for drop in plan.drops.values():
+            for element in drop.elements:
+                by_file.setdefault(element.file, []).append(ListEdit.drop(element))
+        changed = []
+        for path, listed in sorted(by_file.items()):
+            file = self._sites.file(path)
+            assert file is not None, path
+            after = edits.apply(file.data, edits.edit(file, listed, markers.keeps_sorted, markers.keeps_order))
+            if after != file.data:
+                changed.append(FileChange(path, file.data, after))
+        return tuple(changed)

@@ -1,0 +1,353 @@
+"""Who can reach what: closures over sets of edges, cycles, and what a change of edges would lose.
+
+Nodes are numbered in the order of their labels; a set of nodes is the bits of one int, which makes the closure of a
+whole repository a few thousand bitwise ORs.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from buildfix.diagnose import Knowledge, import_only
+from buildfix.findings import Place
+from buildfix.labels import Label
+from buildfix.rules import Role
+from buildfix.targets import TargetGraph
+from buildfix.uses import Need
+
+
+class Pair(NamedTuple):
+    """An edge: a target and one of its deps."""
+
+    target: Label
+    dep: Label
+
+
+def components(adjacency: Sequence[Iterable[int]]) -> list[list[int]]:
+    """The strongly connected components, each after all that it reaches (Tarjan, without recursion)."""
+    index: list[int] = [-1] * len(adjacency)
+    low = [0] * len(adjacency)
+    on_stack = bytearray(len(adjacency))
+    stack: list[int] = []
+    found: list[list[int]] = []
+    counter = 0
+    for root in range(len(adjacency)):
+        if index[root] >= 0:
+            continue
+        work: list[tuple[int, Iterator[int]]] = [(root, iter(adjacency[root]))]
+        index[root] = low[root] = counter
+        counter += 1
+        stack.append(root)
+        on_stack[root] = 1
+        while work:
+            node, rest = work[-1]
+            for child in rest:
+                if index[child] < 0:
+                    index[child] = low[child] = counter
+                    counter += 1
+                    stack.append(child)
+                    on_stack[child] = 1
+                    work.append((child, iter(adjacency[child])))
+                    break
+                if on_stack[child]:
+                    low[node] = min(low[node], index[child])
+            else:
+                work.pop()
+                if work:
+                    parent = work[-1][0]
+                    low[parent] = min(low[parent], low[node])
+                if low[node] == index[node]:
+                    component = []
+                    while True:
+                        member = stack.pop()
+                        on_stack[member] = 0
+                        component.append(member)
+                        if member == node:
+                            break
+                    found.append(component)
+    return found
+
+
+def closures(adjacency: Sequence[Iterable[int]]) -> list[int]:
+    """For each node the bits of everything that it reaches, itself included."""
+    reach = [0] * len(adjacency)
+    for component in components(adjacency):
+        bits = 0
+        for node in component:
+            bits |= 1 << node
+        for node in component:
+            for child in adjacency[node]:
+                bits |= reach[child]
+        for node in component:
+            reach[node] = bits
+    return reach
+
+
+def bits_of(bits: int) -> Iterator[int]:
+    """The numbers of the nodes in a set."""
+    while bits:
+        low = bits & -bits
+        yield low.bit_length() - 1
+        bits ^= low
+
+
+class Loss(NamedTuple):
+    """`target` uses `module` (or, where that is "", depends at run time on `lost` itself) and would no longer reach it.
+
+    `need` says how firmly; `providers` are the nodes that gave it before.
+    """
+
+    target: Label
+    module: str
+    need: Need
+    providers: tuple[Label, ...]
+
+
+class Reach:
+    """The repository's edges as they stand, and what any change of them would lose."""
+
+    def __init__(self, known: Knowledge) -> None:
+        graph = known.graph
+        self._known = known
+        mentioned = {edge.label for target in graph.targets.values() for edge in target.edges}
+        self.labels: tuple[Label, ...] = tuple(sorted(mentioned | set(graph.targets)))
+        self.number: Mapping[Label, int] = {label: i for i, label in enumerate(self.labels)}
+        self._always = [self._edges(graph, label, conditional=False) for label in self.labels]
+        self._any = [self._edges(graph, label, conditional=True) for label in self.labels]
+        self._refs = [self._ref_edges(graph, label) for label in self.labels]
+        self._before = closures(self._any)
+        self._before_always = self._before if self._always == self._any else closures(self._always)
+        self._wanted = {target.label: tuple(self._wants(target.label)) for target in graph.python}
+        self._opaque = self._mask(label for label in self.labels if self._is_opaque(label))
+        self._outside = self._mask(label for label in self.labels if label not in graph.targets)
+        self._unseen = tuple(self._unseen_sources())
+
+    def _edges(self, graph: TargetGraph, label: Label, conditional: bool) -> list[int]:
+        target = graph.targets.get(label)
+        if target is None:
+            return []
+        chosen = (edge.label for edge in target.edges if conditional or not edge.condition)
+        return [self.number[dep] for dep in dict.fromkeys(chosen)]
+
+    def _ref_edges(self, graph: TargetGraph, label: Label) -> list[int]:
+        target = graph.targets.get(label)
+        return [] if target is None else [self.number[ref] for ref in target.refs if ref in self.number]
+
+    def _mask(self, labels: Iterable[Label]) -> int:
+        bits = bytearray((len(self.labels) + 7) // 8)
+        for label in labels:
+            node = self.number[label]
+            bits[node >> 3] |= 1 << (node & 7)
+        return int.from_bytes(bits, "little")
+
+    def _is_opaque(self, label: Label) -> bool:
+        """Whether a target can serve those that reach it in other ways than by modules: at run time, unseen."""
+        target = self._known.graph.targets.get(label)
+        if target is None or target.rule.role in (Role.ALIAS, Role.TEST):
+            return False
+        return not import_only(target, self._known.modules) and (
+            target.has_sources or not target.rule.python or bool(self._known.modules.owned(target))
+        )
+
+    def _wants(self, label: Label) -> Iterator[tuple[str, Need, int]]:
+        """(module, need, nodes that provide it) of all that a target uses and does not have itself."""
+        modules = self._known.modules
+        uses = self._known.uses[label]
+        own = modules.of_target.get(label, frozenset())
+        for module, (need, _) in uses.needs.items():
+            if module not in own:
+                providers = modules.providers.get(module, ())
+                if providers:
+                    yield module, need, self._mask(providers)
+        for prefix in uses.prefixes:
+            for module in modules.below(prefix):
+                if module not in own and module not in uses.needs:
+                    yield module, Need.MENTIONED, self._mask(modules.providers[module])
+        for used in uses.labels:
+            if used in self.number and used != label:
+                yield "", Need.MENTIONED, 1 << self.number[used]
+
+    def _unseen_sources(self) -> Iterator[tuple[Place, int]]:
+        """(a source that no known target has, in a package of which not every target is known; what it imports)."""
+        graph, modules = self._known.graph, self._known.modules
+        if not graph.incomplete:
+            return
+        packages = {package.path for package in graph.packages}
+        owned = {src.path for target in graph.targets.values() for src in target.srcs}
+        for path, source in modules.sources.items():
+            if path in owned or _package_of(path, packages) not in graph.incomplete:
+                continue
+            for statement in source.imports:
+                found = modules.resolve(statement, modules.package_of(path))
+                providers = {p for module in (*found.needs, *found.touches) for p in modules.providers.get(module, ())}
+                if providers:
+                    yield Place(path, statement.line), self._mask(providers)
+
+    def unseen_user(self, edge: Pair) -> Place | None:
+        """An import in a package that could not be analysed, of something that is reached through the edge."""
+        bits = self._before[self.number[edge.dep]]
+        return next((place for place, mask in self._unseen if mask & bits), None)
+
+    def reaches(self, start: Label, goal: Label) -> bool:
+        """Whether `start` reaches `goal` as things stand."""
+        a, b = self.number.get(start), self.number.get(goal)
+        return a is not None and b is not None and bool(self._before[a] >> b & 1)
+
+    def _changed(self, edges: Sequence[Sequence[int]], adds: Iterable[Pair], drops: Iterable[Pair]) -> list[list[int]]:
+        gone = {(self.number[pair.target], self.number[pair.dep]) for pair in drops}
+        sources = {node for node, _ in gone}
+        after = [
+            [child for child in children if (node, child) not in gone] if node in sources else list(children)
+            for node, children in enumerate(edges)
+        ]
+        for pair in adds:
+            target, dep = self.number.get(pair.target), self.number.get(pair.dep)
+            if target is not None and dep is not None:
+                after[target].append(dep)
+        return after
+
+    def cycles(self, adds: Sequence[Pair], drops: Iterable[Pair]) -> dict[Pair, tuple[Label, ...]]:
+        """Those of `adds`, taken in their order, that would close a cycle once the drops are made, each with the cycle
+        (from the dep back to the target)."""
+        base = self._changed([[*a, *r] for a, r in zip(self._any, self._refs, strict=True)], (), drops)
+        whole = [list(children) for children in base]
+        numbered = [
+            (pair, self.number[pair.target], self.number[pair.dep])
+            for pair in adds
+            if pair.target in self.number and pair.dep in self.number
+        ]
+        for _, target, dep in numbered:
+            whole[target].append(dep)
+        component = [0] * len(whole)
+        for i, members in enumerate(components(whole)):
+            for member in members:
+                component[member] = i
+        refused: dict[Pair, tuple[Label, ...]] = {}
+        for pair, target, dep in numbered:
+            if target != dep and component[target] != component[dep]:
+                base[target].append(dep)
+                continue
+            way = _path(base, dep, 1 << target)
+            if way:
+                refused[pair] = tuple(self.labels[node] for node in way)
+            else:
+                base[target].append(dep)
+        return refused
+
+    def losses(self, adds: Sequence[Pair], drops: Sequence[Pair]) -> list[Loss]:
+        """What any target uses and reaches now, and would not reach after the change."""
+        touched = self._mask(pair.target for pair in drops)
+        after = closures(self._changed(self._any, adds, drops))
+        always = self._before_always is not self._before
+        after_always = closures(self._changed(self._always, adds, drops)) if always else after
+        found: list[Loss] = []
+        for label, wanted in self._wanted.items():
+            node = self.number[label]
+            if not self._before[node] & touched:
+                continue
+            for before, now in ((self._before[node], after[node]), (self._before_always[node], after_always[node])):
+                if before & ~now:
+                    found.extend(self._lost(label, wanted, before, now))
+                if not always:
+                    break
+        return list(dict.fromkeys(found))
+
+    def _lost(self, label: Label, wanted: tuple[tuple[str, Need, int], ...], before: int, now: int) -> Iterator[Loss]:
+        for module, need, providers in wanted:
+            if providers & before and not providers & now:
+                yield Loss(label, module, need, self._named(providers & before))
+        if not self._known.graph.targets[label].has_sources:
+            return
+        gone = before & ~now
+        for node in bits_of(gone & self._opaque):
+            yield Loss(label, "", Need.MENTIONED, (self.labels[node],))
+        if gone & self._outside:
+            yield from self._lost_outside(label, gone & self._outside, now & self._outside)
+
+    def _lost_outside(self, label: Label, gone: int, kept: int) -> Iterator[Loss]:
+        """Labels outside the repository that the target reached: the modules that it imports from outside and that
+        nothing it still reaches is known to provide may have come from there."""
+        still = {_normal(self.labels[node].name) for node in bits_of(kept)}
+        lost = {_normal(self.labels[node].name): self.labels[node] for node in bits_of(gone)}
+        third_party = self._known.third_party
+        for name, (need, _) in self._known.uses[label].externals.items():
+            top = _normal(name.partition(".")[0])
+            configured = third_party.provider(name)
+            if configured is not None:
+                node = self.number.get(configured[1])
+                if node is not None and gone >> node & 1:
+                    yield Loss(label, name, need, (configured[1],))
+            elif top in still:
+                continue
+            elif top in lost:
+                yield Loss(label, name, need, (lost[top],))
+            else:
+                yield Loss(label, name, Need.MENTIONED, tuple(sorted(lost.values())))
+
+    def _named(self, bits: int) -> tuple[Label, ...]:
+        return tuple(self.labels[node] for node in bits_of(bits))
+
+    def lost_in(self, after: Knowledge) -> Iterator[tuple[Label, str]]:
+        """(target, module or label) of all that is used and reached here, and not reached in the graph of `after`."""
+        other = Reach(after)
+        for label, wanted in self._wanted.items():
+            node, there = self.number[label], other.number.get(label)
+            had = self._before[node]
+            if there is None:
+                continue
+            has = 0
+            for other_node in bits_of(other._before[there]):
+                here = self.number.get(other.labels[other_node])
+                if here is not None:
+                    has |= 1 << here
+            if not had & ~has:
+                continue
+            for module, _, providers in wanted:
+                if providers & had and not providers & has:
+                    yield label, module or str(self._named(providers)[0])
+
+    def path(self, start: Label, goals: Iterable[Label], without: Iterable[Pair] = ()) -> tuple[Label, ...]:
+        """The shortest way along the deps as they stand, less those in `without`; () if there is none."""
+        edges = self._changed(self._any, (), without) if without else self._any
+        way = _path(edges, self.number[start], self._mask(goals))
+        return tuple(self.labels[node] for node in way)
+
+    def relying(self, edge: Pair) -> list[Loss]:
+        """What would be lost if this edge alone were dropped and nothing were added."""
+        return self.losses((), (edge,))
+
+
+def _path(adjacency: Sequence[Sequence[int]], start: int, goals: int) -> list[int]:
+    if goals >> start & 1:
+        return [start]
+    came = {start: -1}
+    queue = deque([start])
+    while queue:
+        here = queue.popleft()
+        for child in adjacency[here]:
+            if child in came:
+                continue
+            came[child] = here
+            if goals >> child & 1:
+                way = [child]
+                while came[way[-1]] >= 0:
+                    way.append(came[way[-1]])
+                return way[::-1]
+            queue.append(child)
+    return []
+
+
+def _package_of(path: str, packages: set[str]) -> str | None:
+    """The folder of the package that a file lies in."""
+    folder = path.rpartition("/")[0]
+    while folder not in packages:
+        if not folder:
+            return None
+        folder = folder.rpartition("/")[0]
+    return folder
+
+
+def _normal(name: str) -> str:
+    return name.lower().replace("-", "_").replace(".", "_")

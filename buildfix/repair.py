@@ -1,0 +1,296 @@
+"""Findings to a plan: what is added, what is dropped, who is rescued, and what is held back and why.
+
+The only place that decides. Candidates come from diagnose.py; an edge goes only if, after all edits of the run
+together, every target of the repository still reaches what it uses, and every add is legal. What cannot be made so is
+held back with its reason. verify.py then proves the plan on the evaluated repository; what cannot be proven is
+withdrawn with all that depends on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from buildfix import diagnose
+from buildfix.diagnose import Diagnosis, Knowledge, Missing, Unused
+from buildfix.findings import Reason
+from buildfix.labels import Label
+from buildfix.permits import Permits, Refusal
+from buildfix.reach import Loss, Pair, Reach
+from buildfix.sites import AddPlace, Element
+from buildfix.targets import Target
+from buildfix.uses import Need
+
+
+@dataclass(frozen=True, slots=True)
+class Add:
+    """A dep that the plan adds. `also` are the other targets that the same literal feeds and that gain it with it."""
+
+    pair: Pair
+    place: AddPlace
+    spelling: str = ""
+    rescue: bool = False
+    also: tuple[Pair, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """A dep that the plan drops, with all of its entries."""
+
+    pair: Pair
+    elements: tuple[Element, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be changed, and what is held back: the refusals of each edge that was a candidate.
+
+    `naive` are the losses that the drops alone, without any add, would cause; `blockers` the losses that keep an edge
+    from being dropped.
+    """
+
+    adds: Mapping[Pair, Add]
+    drops: Mapping[Pair, Drop]
+    held: Mapping[Pair, tuple[Refusal, ...]]
+    naive: tuple[Loss, ...] = ()
+    blockers: Mapping[Pair, tuple[Loss, ...]] = field(default_factory=dict)
+
+    def all_adds(self) -> tuple[Pair, ...]:
+        """Every edge that comes into being, in order."""
+        return tuple(dict.fromkeys(p for pair in sorted(self.adds) for p in (pair, *self.adds[pair].also)))
+
+
+def decide(
+    known: Knowledge, diagnosis: Diagnosis, permits: Permits, reach: Reach, refused: Mapping[Pair, Refusal]
+) -> Plan:
+    """The largest plan that is safe; `refused` edges are held back from the start."""
+    return _Decider(known, diagnosis, permits, reach, refused).decide()
+
+
+class _Decider:
+    def __init__(
+        self,
+        known: Knowledge,
+        diagnosis: Diagnosis,
+        permits: Permits,
+        reach: Reach,
+        refused: Mapping[Pair, Refusal],
+    ) -> None:
+        self._known = known
+        self._diagnosis = diagnosis
+        self._permits = permits
+        self._reach = reach
+        self._adds: dict[Pair, Add] = {}
+        self._drops: dict[Pair, Drop] = {}
+        self._held: dict[Pair, list[Refusal]] = {pair: [refusal] for pair, refusal in refused.items()}
+        self._blockers: dict[Pair, list[Loss]] = {}
+
+    def decide(self) -> Plan:
+        for missing in self._diagnosis.missing:
+            self._propose_add(missing)
+        for unused in self._diagnosis.unused:
+            self._propose_drop(unused)
+        self._hold_shared()
+        self._hold_unseen()
+        naive = tuple(self._reach.losses((), sorted(self._drops))) if self._drops else ()
+        candidates = dict(self._drops)
+        while self._hold_cycles() or self._mend_losses():
+            pass
+        return Plan(
+            adds=self._adds,
+            drops=self._drops,
+            held={pair: tuple(dict.fromkeys(refusals)) for pair, refusals in self._held.items()},
+            naive=naive if candidates else (),
+            blockers={pair: tuple(dict.fromkeys(losses)) for pair, losses in self._blockers.items()},
+        )
+
+    # Candidates
+
+    def _propose_add(self, missing: Missing) -> None:
+        if missing.provider is None:
+            return
+        pair = Pair(missing.target, missing.provider)
+        if missing.reasons:
+            self._hold(pair, *(Refusal(reason) for reason in missing.reasons))
+        else:
+            self._add(pair, missing.spelling, rescue=False)
+
+    def _add(self, pair: Pair, spelling: str, rescue: bool) -> bool:
+        """Plan an add, if nothing speaks against it; says whether it is planned."""
+        if pair in self._adds:
+            return True
+        if pair in self._held and not (rescue and self._may_rescue(pair)):
+            return False
+        target = self._known.graph.targets[pair.target]
+        place = self._permits.add(target, rescue)
+        if isinstance(place, Refusal):
+            self._hold(pair, place)
+            return False
+        also = []
+        for label in sorted(place.owners - {pair.target}):
+            other = self._known.graph.targets.get(label)
+            if other is None or any(edge.label == pair.dep for edge in other.edges):
+                continue
+            refusal = self._illegal(other, pair.dep)
+            if refusal is not None:
+                self._hold(pair, refusal)
+                return False
+            also.append(Pair(label, pair.dep))
+        self._held.pop(pair, None)
+        self._adds[pair] = Add(pair, place, spelling, rescue, tuple(also))
+        return True
+
+    def _may_rescue(self, pair: Pair) -> bool:
+        """Whether what holds an add back is only that buildfix should not propose it of its own accord."""
+        return all(refusal.reason is Reason.NO_AUTODEPS for refusal in self._held[pair])
+
+    def _illegal(self, target: Target, dep: Label) -> Refusal | None:
+        """Why a target that shares a literal may not have a dep which another owner of the literal needs."""
+        if dep == target.label:
+            return Refusal(Reason.SHARED, f"{target.label} shares the list and cannot depend on itself")
+        provider = self._known.graph.targets.get(dep)
+        if provider is not None and not self._known.graph.visible(provider, target):
+            return Refusal(Reason.NOT_VISIBLE, f"{target.label} shares the list")
+        if provider is not None and provider.testonly and not target.testonly:
+            return Refusal(Reason.TEST_ONLY, f"{target.label} shares the list")
+        return None
+
+    def _propose_drop(self, unused: Unused) -> None:
+        pair = Pair(unused.target, unused.dep)
+        if pair in self._held or pair in self._drops:
+            return
+        if unused.reasons:
+            self._hold(pair, *(Refusal(reason, unused.detail) for reason in unused.reasons))
+            return
+        target = self._known.graph.targets[unused.target]
+        if any(edge.label == unused.dep and edge not in unused.edges for edge in target.edges):
+            self._hold(pair, Refusal(Reason.EVIDENCE, "another attribute names it too"))
+            return
+        entries = self._permits.drop(target, unused.dep)
+        if isinstance(entries, Refusal):
+            self._hold(pair, entries)
+        else:
+            self._drops[pair] = Drop(pair, entries)
+
+    def _hold_shared(self) -> None:
+        """An entry goes only if every target that it feeds can do without it."""
+        settled = False
+        while not settled:
+            settled = True
+            for pair, drop in sorted(self._drops.items()):
+                for label in sorted({label for e in drop.elements for label in e.owners} - {pair.target}):
+                    other = Pair(label, pair.dep)
+                    if other not in self._drops and not self._can_share(other, drop):
+                        self._hold(pair, Refusal(Reason.SHARED, f"{label} needs it"))
+                        del self._drops[pair]
+                        settled = False
+                        break
+
+    def _can_share(self, other: Pair, drop: Drop) -> bool:
+        """Whether another owner of an entry, perhaps outside the paths, does not need it either."""
+        target = self._known.graph.targets.get(other.target)
+        if target is None:
+            return False
+        if other in self._held or target.label not in self._known.uses:
+            return False
+        if not any(edge.label == other.dep for edge in target.edges):
+            return True
+        for unused in diagnose.unused_of(target, self._known):
+            if unused.dep == other.dep:
+                self._propose_drop(unused)
+        return other in self._drops
+
+    def _hold_unseen(self) -> None:
+        """Nothing goes that a source of a package which could not be analysed may rely on."""
+        for pair in sorted(self._drops):
+            place = self._reach.unseen_user(pair)
+            if place is not None:
+                self._hold(pair, Refusal(Reason.PACKAGE_NOT_ANALYSED, str(place)))
+                del self._drops[pair]
+
+    # The joint check
+
+    def _hold_cycles(self) -> bool:
+        """Hold back the adds that would close a cycle; rescues come first. Says whether anything changed."""
+        order = sorted(self._adds.values(), key=lambda add: (not add.rescue, add.pair))
+        pairs = {p: add for add in order for p in (add.pair, *add.also)}
+        refused = self._reach.cycles(tuple(pairs), self._drops)
+        for pair, cycle in refused.items():
+            add = pairs[pair]
+            if add.pair in self._adds:
+                del self._adds[add.pair]
+                way = " → ".join(str(label) for label in (pair.target, *cycle))
+                self._hold(add.pair, Refusal(Reason.WOULD_CYCLE, way))
+        return bool(refused)
+
+    def _mend_losses(self) -> bool:
+        """Give directly what would be lost, or keep the edge. Says whether anything changed."""
+        if not self._drops:
+            return False
+        losses = self._reach.losses(self._planned(), sorted(self._drops))
+        kept = len(self._drops)
+        for loss in losses:
+            if not self._rescue(loss):
+                self._restore(loss)
+        if len(self._drops) < kept:
+            self._forget_rescues()
+        return bool(losses)
+
+    def _forget_rescues(self) -> None:
+        """An edge that stays may have been what a rescue was for: find anew what still needs one."""
+        self._adds = {pair: add for pair, add in self._adds.items() if not add.rescue}
+
+    def _planned(self) -> tuple[Pair, ...]:
+        return tuple(p for pair in sorted(self._adds) for p in (pair, *self._adds[pair].also))
+
+    def _rescue(self, loss: Loss) -> bool:
+        if not loss.module or loss.need is not Need.MUST:
+            return False
+        target = self._known.graph.targets[loss.target]
+        for provider, spelling in self._givers(target, loss):
+            pair = Pair(loss.target, provider)
+            if pair not in self._drops and self._add(pair, spelling, rescue=True):
+                return True
+        return False
+
+    def _givers(self, target: Target, loss: Loss) -> Iterator[tuple[Label, str]]:
+        """The providers that a rescue could name, the best first."""
+        outside = [label for label in loss.providers if label not in self._known.graph.targets]
+        if outside:
+            yield from ((label, "") for label in outside[:1])
+            return
+        chosen = diagnose.choose(target, loss.module, (), self._known)
+        if chosen.provider is not None and not chosen.reasons:
+            yield chosen.provider, ""
+
+    def _restore(self, loss: Loss) -> None:
+        """Keep the edges by which the target gets what it would lose."""
+        way = self._reach.path(loss.target, loss.providers)
+        steps = {Pair(a, b) for a, b in zip(way, way[1:], strict=False)}
+        kept = steps & set(self._drops) or {
+            pair for pair in self._drops if self._reach.reaches(loss.target, pair.target)
+        }
+        for pair in sorted(kept):
+            if pair not in self._drops:
+                continue
+            for shared in self._sharing(pair):
+                if shared in self._drops:
+                    del self._drops[shared]
+                    self._hold(shared, Refusal(*_why(loss)))
+                self._blockers.setdefault(shared, []).append(loss)
+
+    def _sharing(self, pair: Pair) -> list[Pair]:
+        """The drops that share an entry with this one: they stand and fall together."""
+        mine = {(e.file, e.span) for e in self._drops[pair].elements}
+        return [p for p, d in sorted(self._drops.items()) if p == pair or any((e.file, e.span) in mine for e in d.elements)]
+
+    def _hold(self, pair: Pair, *refusals: Refusal) -> None:
+        self._held.setdefault(pair, []).extend(refusals)
+
+
+def _why(loss: Loss) -> tuple[Reason, str]:
+    what = loss.module or str(loss.providers[0])
+    if not loss.module:
+        return Reason.NOT_IMPORT_ONLY, f"{loss.target} gets {what} through it"
+    return Reason.RELIED_ON, f"{loss.target} gets {what} through it"
+

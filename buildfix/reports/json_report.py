@@ -1,0 +1,103 @@
+"""The report for machines, described in docs/json.md. `VERSION` grows when a field changes its meaning or goes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from buildfix import __version__
+from buildfix.findings import Dependent, Evidence, FileChange, Finding, Place, Result, Summary
+from buildfix.reports import diff
+
+VERSION = 1
+
+
+def render(result: Result, color: bool = False) -> str:
+    """The report as one JSON object; `color` has no meaning here."""
+    return json.dumps(report(result), indent=2) + "\n"
+
+
+def report(result: Result) -> dict[str, Any]:
+    """The report as plain values."""
+    return {
+        "version": VERSION,
+        "tool": {"name": "buildfix", "version": __version__},
+        "applied": result.applied,
+        "summary": _summary(result.summary),
+        "findings": [_finding(finding) for finding in result.findings],
+        "changes": [_change(change) for change in result.changes],
+    }
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    return {
+        "code": finding.code.value,
+        "name": finding.code.slug,
+        "fingerprint": finding.fingerprint,
+        "target": finding.target,
+        "place": _place(finding.place),
+        "message": finding.message,
+        "confidence": finding.confidence.value,
+        "fails": finding.fails,
+        "dep": finding.dep,
+        "attribute": finding.attribute,
+        "module": finding.module,
+        "evidence": [_evidence(item) for item in finding.evidence],
+        "reasons": [
+            {"code": reason.name.lower().replace("_", "-"), "text": reason.value} for reason in finding.reasons
+        ],
+        "detail": finding.detail,
+        "path": list(finding.path),
+        "dependents": [_dependent(item) for item in finding.dependents],
+        "choices": list(finding.choices),
+        "fix": finding.fix,
+        "rescue": finding.rescue,
+        "outside": finding.outside,
+    }
+
+
+def _dependent(item: Dependent) -> dict[str, Any]:
+    return {
+        "target": item.target,
+        "place": _place(item.place),
+        "module": item.module,
+        "evidence": _evidence(item.evidence),
+        "path": list(item.path),
+        "rescued": item.rescued,
+    }
+
+
+def _evidence(item: Evidence) -> dict[str, Any]:
+    return {"place": _place(item.place), "text": item.text}
+
+
+def _place(place: Place) -> dict[str, Any]:
+    return {"file": _readable(place.file), "line": place.line}
+
+
+def _change(change: FileChange) -> dict[str, Any]:
+    added, removed = diff.count(change)
+    return {
+        "path": _readable(change.path),
+        "outside": change.outside,
+        "lines_added": added,
+        "lines_removed": removed,
+        "diff": diff.unified(change).decode("utf-8", "backslashreplace"),
+    }
+
+
+def _summary(summary: Summary) -> dict[str, Any]:
+    return {
+        "packages": summary.packages,
+        "packages_incomplete": summary.packages_incomplete,
+        "targets": summary.targets,
+        "python_targets": summary.python_targets,
+        "sources": summary.sources,
+        "sources_broken": summary.sources_broken,
+        "notes": list(summary.notes),
+    }
+
+
+def _readable(path: str) -> str:
+    """A path with the bytes that are not UTF-8 escaped, since JSON cannot carry them."""
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

@@ -1,0 +1,171 @@
+"""The report for people at a terminal: findings grouped by target, each with its evidence and what becomes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from buildfix.findings import Confidence, Dependent, Evidence, FileChange, Finding, Place, Reason, Result
+
+_SHOWN = 5
+"""How many pieces of evidence of one finding are printed; the JSON report has them all."""
+
+_STYLES = {"bold": "1", "red": "31", "green": "32", "yellow": "33", "dim": "2"}
+
+
+def render(result: Result, color: bool) -> str:
+    """The report; empty if there is nothing to say."""
+    lines = list(_Text(result, color).lines())
+    return "\n".join(lines) + "\n" if lines else ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    result: Result
+    color: bool
+
+    def lines(self) -> Iterator[str]:
+        for target, findings in _by_target(self.result.findings).items():
+            yield self._paint("bold", target)
+            for finding in findings:
+                yield from self._finding(finding)
+            yield ""
+        yield from self._outside()
+        yield from (f"note: {note}" for note in self.result.summary.notes)
+        yield self._summary()
+
+    def _finding(self, finding: Finding) -> Iterator[str]:
+        code = self._paint(_COLOR_OF[finding.confidence], f"{finding.code} {finding.code.slug}")
+        yield f"  {finding.place}: {code}: {finding.message}"
+        yield from self._evidence(finding.evidence)
+        if finding.path:
+            yield f"    {self._path_title(finding)} {_arrows(finding.path)}"
+        if finding.dependents:
+            yield from self._dependents(finding)
+        if finding.choices:
+            yield f"    the choices are {', '.join(finding.choices)}"
+        yield from self._outcome(finding)
+
+    def _evidence(self, evidence: Sequence[Evidence]) -> Iterator[str]:
+        for item in evidence[:_SHOWN]:
+            yield f"    {item.place}: {item.text}"
+        if len(evidence) > _SHOWN:
+            yield f"    and {len(evidence) - _SHOWN} more"
+
+    def _path_title(self, finding: Finding) -> str:
+        if Reason.WOULD_CYCLE in finding.reasons:
+            return "the cycle would be"
+        return "received so far through" if self._repaired(finding) or not finding.fix else "received through"
+
+    def _dependents(self, finding: Finding) -> Iterator[str]:
+        yield f"    dropping this edge alone would break {_count(len(finding.dependents), 'target')}:"
+        for item in finding.dependents:
+            yield from self._dependent(item)
+
+    def _dependent(self, item: Dependent) -> Iterator[str]:
+        yield f"      {item.target} ({item.place})"
+        yield f"        {item.evidence.place}: {item.evidence.text or f'import of {item.module}'}"
+        if item.path:
+            yield f"        receives {item.module} only through {_arrows(item.path)}"
+        if item.rescued:
+            yield self._paint(
+                "green", f"        {'was' if self.result.applied else 'is'} given the dep in the same run"
+            )
+        else:
+            yield self._paint("yellow", "        cannot be given the dep, so the edge stays")
+
+    def _outcome(self, finding: Finding) -> Iterator[str]:
+        why = "; ".join(finding.reasons)
+        detail = f" ({finding.detail})" if finding.detail and why else finding.detail
+        if finding.fix:
+            yield self._paint("green", f"    {self._fix(finding)}") + (f": {why}{detail}" if why or detail else "")
+        elif finding.confidence is Confidence.UNSAFE:
+            yield self._paint("yellow", "    only with --unsafe-fixes") + f": {why}{detail}"
+        elif why or detail:
+            yield self._paint("yellow", "    not repaired") + f": {why}{detail}"
+
+    def _fix(self, finding: Finding) -> str:
+        where = f" {finding.attribute}" if finding.attribute else ""
+        past = self._repaired(finding)
+        if finding.fix == "add":
+            done = f'{"added" if past else "would add"} "{finding.dep}"' + (f" to{where}" if where else "")
+        else:
+            done = f'{"dropped" if past else "would drop"} "{finding.dep}"' + (f" from{where}" if where else "")
+        return done + (", so that the drop of another edge does not break this target" if finding.rescue else "")
+
+    def _repaired(self, finding: Finding) -> bool:
+        return self.result.applied and bool(finding.fix)
+
+    def _outside(self) -> Iterator[str]:
+        changes = [change for change in self.result.changes if change.outside]
+        if not changes:
+            return
+        yield self._paint(
+            "bold", f"{'Also written' if self.result.applied else 'Would also write'} outside the paths given:"
+        )
+        for change in changes:
+            yield f"  {change.path}"
+            yield from (f"    {why}" for why in self._why_outside(change))
+        yield ""
+
+    def _why_outside(self, change: FileChange) -> Iterator[str]:
+        """Why a file outside the paths changes: whose drop elsewhere would break a target written there."""
+        for finding in self.result.findings:
+            if not finding.fix or finding.place.file != change.path:
+                continue
+            drops = [
+                (drop, item)
+                for drop in self.result.findings
+                if drop.fix == "drop"
+                for item in drop.dependents
+                if item.target == finding.target and item.rescued
+            ]
+            for drop, item in drops:
+                yield f'{finding.target} imports {item.module}, which it loses when {drop.target} drops "{drop.dep}"'
+            if not drops:
+                yield f"{finding.target}: {finding.message}"
+
+    def _summary(self) -> str:
+        findings, looked = self.result.findings, self.result.summary
+        repaired = sum(bool(finding.fix) for finding in findings)
+        parts = []
+        if not findings:
+            parts.append(self._paint("green", "nothing to repair"))
+        else:
+            parts.append(_count(len(findings), "finding"))
+            files = _count(len(self.result.changes), "file")
+            if self.result.applied:
+                parts.append(f"{repaired} repaired in {files}")
+            elif repaired:
+                parts.append(f"{repaired} would be repaired in {files} (--apply)")
+            if len(findings) > repaired:
+                parts.append(f"{len(findings) - repaired} left")
+        broken = looked.packages_incomplete + looked.sources_broken
+        if broken:
+            parts.append(
+                self._paint("yellow", f"not analysed: {_count(looked.packages_incomplete, 'package')}, ")
+                + self._paint("yellow", _count(looked.sources_broken, "source"))
+            )
+        seen = ((looked.packages, "package"), (looked.targets, "target"), (looked.sources, "source"))
+        return f"{'; '.join(parts)} ({', '.join(_count(number, what) for number, what in seen)})"
+
+    def _paint(self, style: str, text: str) -> str:
+        return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if self.color else text
+
+
+_COLOR_OF = {Confidence.SAFE: "red", Confidence.UNSAFE: "yellow", Confidence.DISPLAY: "yellow"}
+
+
+def _by_target(findings: Sequence[Finding]) -> dict[str, list[Finding]]:
+    groups: dict[str, list[Finding]] = {}
+    for finding in findings:
+        groups.setdefault(finding.target or str(Place(finding.place.file)), []).append(finding)
+    return groups
+
+
+def _arrows(path: Sequence[str]) -> str:
+    return " -> ".join(path)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

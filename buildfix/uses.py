@@ -1,0 +1,305 @@
+"""Per target: the modules that it must have, and those for which there is evidence that it uses them.
+
+What must be there and is not is a missing dep; what has any evidence is never an unused one. The table `_CONTEXTS`
+says what an import's surroundings make of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from buildfix import labels as label_text
+from buildfix import markers
+from buildfix.config import Config
+from buildfix.engine import Import, Source
+from buildfix.findings import Evidence, Place
+from buildfix.labels import Label
+from buildfix.markers import SourceMarks
+from buildfix.modules import Modules, Resolution
+from buildfix.targets import Target, TargetGraph
+from buildfix.workspace import Workspace
+
+
+class Need(IntEnum):
+    """How firmly a module is needed, from mere evidence to a plain import."""
+
+    MENTIONED = 0
+    TYPE_CHECKING = 1
+    GUARDED = 2
+    MUST = 3
+
+
+@dataclass(frozen=True, slots=True)
+class TargetUses:
+    """What one target uses.
+
+    `needs` maps a module to how firmly it is needed and where; `prefixes` holds dotted prefixes below which any module
+    may be used; `labels` are labels that sources name; `externals` maps dotted names that are not the repository's to
+    where they are imported; `unresolved` the ones that look first-party and exist nowhere. `broken` sources could not
+    be read; `dynamic` holds the places of imports by value. `frozen` sources ask for no proposals.
+    """
+
+    needs: Mapping[str, tuple[Need, tuple[Evidence, ...]]]
+    prefixes: Mapping[str, Evidence] = field(default_factory=dict)
+    labels: Mapping[Label, Evidence] = field(default_factory=dict)
+    externals: Mapping[str, tuple[Need, tuple[Evidence, ...]]] = field(default_factory=dict)
+    provided: Mapping[str, Label] = field(default_factory=dict)
+    unresolved: Mapping[str, tuple[Evidence, ...]] = field(default_factory=dict)
+    broken: tuple[Source, ...] = ()
+    missing: tuple[str, ...] = ()
+    dynamic: tuple[Evidence, ...] = ()
+    frozen: bool = False
+
+    def must(self, strict_typing: bool = False) -> Iterator[tuple[str, tuple[Evidence, ...]]]:
+        """(module, evidence) of the plainly imported modules."""
+        least = Need.TYPE_CHECKING if strict_typing else Need.MUST
+        for module, (need, evidence) in self.needs.items():
+            if need is Need.MUST or (strict_typing and need is least):
+                yield module, evidence
+
+
+# --- what an import's surroundings make of it ------------------------------------------------------------------------
+
+_IMPORT_ERRORS = re.compile(r"\b(ImportError|ModuleNotFoundError|Exception|BaseException)\b")
+_GUARDS = re.compile(
+    r"\bsys\s*\.\s*(platform|version_info|version|implementation|maxsize)\b|\bplatform\s*\.\s*\w+|\bos\s*\.\s*(name|uname)\b"
+    r"|\bfind_spec\b|\bPY[23]\b|\bsix\s*\.\s*PY|\bis_(fbcode|oss|xplat)\b|\b(IS|ON)_(WINDOWS|LINUX|MACOS|DARWIN)\b"
+)
+_TYPING = re.compile(r"(?:[\w.]+\.)?\bTYPE_CHECKING\b|\bMYPY\b")
+
+
+def _if_need(head: str, typing_names: frozenset[str]) -> Need:
+    words = set(re.findall(r"\w+", head))
+    if _TYPING.search(head) or words & typing_names:
+        return Need.MUST if re.match(r"\(*\s*not\b", head) else Need.TYPE_CHECKING
+    return Need.GUARDED if _GUARDS.search(head) else Need.MUST
+
+
+def _else_need(head: str, typing_names: frozenset[str]) -> Need:
+    words = set(re.findall(r"\w+", head))
+    if _TYPING.search(head) or words & typing_names:
+        return Need.TYPE_CHECKING if re.match(r"\(*\s*not\b", head) else Need.MUST
+    return Need.GUARDED if _GUARDS.search(head) else Need.MUST
+
+
+def _handlers(head: str, _: frozenset[str]) -> Need:
+    return Need.GUARDED if _IMPORT_ERRORS.search(head) else Need.MUST
+
+
+def _suppressed(head: str, _: frozenset[str]) -> Need:
+    return Need.GUARDED if "suppress" in head and _IMPORT_ERRORS.search(head) else Need.MUST
+
+
+_CONTEXTS: Mapping[str, Callable[[str, frozenset[str]], Need]] = {
+    "if": _if_need,
+    "elif": _if_need,
+    "else": _else_need,
+    "try": _handlers,
+    "except": _handlers,
+    "try-else": _handlers,
+    "with": _suppressed,
+}
+
+
+def _need(source: Source, statement: Import, typing_names: frozenset[str]) -> Need:
+    need, block = Need.MUST, statement.block
+    while block >= 0:
+        kind, head, block, _ = source.blocks[block]
+        judge = _CONTEXTS.get(kind)
+        if judge is not None:
+            need = min(need, judge(head, typing_names))
+    return need
+
+
+# --- collecting ------------------------------------------------------------------------------------------------------
+
+# Calls that import what their argument names; with an argument that is no constant, they could import anything.
+_IMPORTING = re.compile(r"(^|\.)(import_module|__import__|iter_modules|walk_packages)$")
+
+
+@dataclass(slots=True)
+class _Collector:
+    """Gathers the uses of one target, source by source."""
+
+    target: Target
+    modules: Modules
+    workspace: Workspace
+    needs: dict[str, tuple[Need, list[Evidence]]] = field(default_factory=dict)
+    externals: dict[str, tuple[Need, list[Evidence]]] = field(default_factory=dict)
+    prefixes: dict[str, Evidence] = field(default_factory=dict)
+    labels: dict[Label, Evidence] = field(default_factory=dict)
+    provided: dict[str, Label] = field(default_factory=dict)
+    unresolved: dict[str, list[Evidence]] = field(default_factory=dict)
+    broken: list[Source] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    dynamic: list[Evidence] = field(default_factory=list)
+    frozen: bool = False
+
+    def result(self) -> TargetUses:
+        return TargetUses(
+            needs={module: (need, tuple(where)) for module, (need, where) in sorted(self.needs.items())},
+            prefixes=self.prefixes,
+            labels=self.labels,
+            externals={name: (need, tuple(where)) for name, (need, where) in sorted(self.externals.items())},
+            provided=self.provided,
+            unresolved={name: tuple(where) for name, where in sorted(self.unresolved.items())},
+            broken=tuple(self.broken),
+            missing=tuple(self.missing),
+            dynamic=tuple(self.dynamic),
+            frozen=self.frozen,
+        )
+
+    def add_source(self, source: Source) -> None:
+        if source.error is not None:
+            self.broken.append(source)
+        marks = markers.source_marks(source)
+        packages = self._packages(source)
+        typing_names = frozenset(
+            s.asname for s in source.imports if s.name == "TYPE_CHECKING" and s.asname
+        )
+        provided = dict(marks.provided_by)
+        for index, statement in enumerate(source.imports):
+            need = _need(source, statement, typing_names)
+            if index in marks.no_dep or marks.frozen or _ignored(statement, marks):
+                need = Need.MENTIONED
+            mark = provided.get(index)
+            self._add_import(source, statement, need, packages, mark.label if mark else "")
+        self._add_strings(source)
+        self._add_chains(source)
+        for marked in marks.labels:
+            self._add_label(marked.label, Evidence(Place(source.path, marked.line), f"comment names {marked.label}"))
+        self.frozen |= marks.frozen
+
+    def _packages(self, source: Source) -> tuple[str, ...]:
+        """The dotted packages that relative imports of this file may count from, the target's own naming first."""
+        names = self.modules.placed.get((self.target.label, source.path), ())
+        if source.path.endswith(("/__init__.py", "/__init__.pyi")) or source.path in ("__init__.py", "__init__.pyi"):
+            return names or ("",)
+        return tuple(name.rpartition(".")[0] for name in names) or ("",)
+
+    def _add_import(self, source: Source, statement: Import, need: Need, packages: tuple[str, ...], label: str) -> None:
+        found = self._resolve(statement, packages)
+        name = ".".join(part for part in (statement.module, statement.name if statement.name != "*" else "") if part)
+        spelled = "." * statement.level + name
+        evidence = Evidence(Place(source.path, statement.line), f"import of {spelled}")
+        if label:
+            identity = self.workspace.resolve(label, self.target.folder)
+            if identity is not None:
+                for module in (*found.needs, *((found.external,) if found.external else ())):
+                    self.provided[module] = identity
+        for module in found.needs:
+            _note(self.needs, module, need, evidence)
+        for module in found.touches:
+            _note(self.needs, module, Need.MENTIONED, evidence)
+        if found.external:
+            _note(self.externals, found.external, need, evidence)
+        if found.unresolved:
+            self.unresolved.setdefault(found.unresolved, []).append(evidence)
+
+    def _resolve(self, statement: Import, packages: tuple[str, ...]) -> Resolution:
+        first = self.modules.resolve(statement, packages[0])
+        if not statement.level or first.needs:
+            return first
+        for package in packages[1:]:
+            other = self.modules.resolve(statement, package)
+            if other.needs:
+                return other
+        return first
+
+    def _add_strings(self, source: Source) -> None:
+        for text, line, _, flag in source.strings:
+            evidence = Evidence(Place(source.path, line), f"string {text!r}")
+            if "//" in text:
+                self._add_label(text, evidence)
+            else:
+                self._mention(text.partition(":")[0], evidence, prefix=bool(flag))
+        for callee, line, argument, form in source.dynamic:
+            evidence = Evidence(Place(source.path, line), f"call of {callee}")
+            if form in ("const", "prefix"):
+                self._mention(argument.strip("."), evidence, prefix=form == "prefix")
+            elif form == "unknown" and _IMPORTING.search(callee):
+                self.dynamic.append(evidence)
+
+    def _mention(self, dotted: str, evidence: Evidence, prefix: bool) -> None:
+        known = self.modules.longest_known(dotted)
+        if known:
+            _note(self.needs, known, Need.MENTIONED, evidence)
+            for parent in self.modules.parents(known):
+                _note(self.needs, parent, Need.MENTIONED, evidence)
+        if dotted in self.modules.folders:
+            self.prefixes.setdefault(dotted, evidence)
+
+    def _add_chains(self, source: Source) -> None:
+        bound: dict[str, str] = {}
+        for statement in source.imports:
+            if statement.level or statement.name == "*":
+                continue
+            if statement.name:
+                bound[statement.asname or statement.name] = f"{statement.module}.{statement.name}"
+            elif statement.asname:
+                bound[statement.asname] = statement.module
+            else:
+                top = statement.module.partition(".")[0]
+                bound[top] = top
+        for text, line in source.chains:
+            first, _, rest = text.partition(".")
+            if first in bound:
+                module = self.modules.longest_known(f"{bound[first]}.{rest}")
+                if module.startswith(bound[first] + "."):
+                    _note(self.needs, module, Need.MENTIONED, Evidence(Place(source.path, line), f"use of {text}"))
+
+    def _add_label(self, text: str, evidence: Evidence) -> None:
+        if label_text.split(text) is None:
+            return
+        label = self.workspace.resolve(text, self.target.folder)
+        if label is not None:
+            self.labels.setdefault(label, evidence)
+
+    def add_entry_points(self) -> None:
+        """Modules that attributes name: `main_module`, `main_function`."""
+        for attribute in ("main_module", "main_function"):
+            value = self.target.argument(attribute)
+            if not isinstance(value, str) or not value:
+                continue
+            evidence = Evidence(self.target.place, f"{attribute} = {value!r}")
+            known = self.modules.longest_known(value)
+            if known and known not in self.modules.owned(self.target):
+                _note(self.needs, known, Need.MUST if known == value else Need.MENTIONED, evidence)
+
+
+def _ignored(statement: Import, marks: SourceMarks) -> bool:
+    return bool(marks.ignored) and any(
+        statement.module == module or statement.module.startswith(module + ".") or f"{statement.module}.{statement.name}" == module
+        for module in marks.ignored
+    )
+
+
+def _note(into: dict[str, tuple[Need, list[Evidence]]], module: str, need: Need, evidence: Evidence) -> None:
+    """Keep the firmest need of a module, with the places that show it."""
+    known = into.get(module)
+    if known is None or need > known[0]:
+        into[module] = (need, [evidence])
+    elif need == known[0] and evidence not in known[1]:
+        known[1].append(evidence)
+
+
+def collect(graph: TargetGraph, modules: Modules, config: Config) -> dict[Label, TargetUses]:
+    """The uses of every Python target."""
+    found: dict[Label, TargetUses] = {}
+    for target in graph.python:
+        collector = _Collector(target, modules, graph.workspace)
+        for path in dict.fromkeys(src.path for src in target.srcs if src.path is not None):
+            if not path.endswith((".py", ".pyi")):
+                continue
+            source = modules.sources.get(path)
+            if source is None:
+                collector.missing.append(path)
+            else:
+                collector.add_source(source)
+        collector.add_entry_points()
+        found[target.label] = collector.result()
+    return found
+

@@ -1,0 +1,136 @@
+"""The proof: evaluate again with the edits overlaid, compare, refuse.
+
+What must hold after the edits: each edited target's deps changed exactly as planned, nothing else changed anywhere, no
+new error, nothing that was reachable and used is lost, and a second diagnosis finds none of what was repaired.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from buildfix import diagnose, values
+from buildfix.diagnose import Knowledge
+from buildfix.engine import Call
+from buildfix.labels import Label
+from buildfix.reach import Pair, Reach
+from buildfix.targets import Target
+
+
+class Doubt(NamedTuple):
+    """Something that is not as planned: the target that shows it (None: a whole package, named in the message)."""
+
+    target: Label | None
+    package: str
+    message: str
+
+
+def verify(
+    before: Knowledge, after: Knowledge, adds: frozenset[Pair], drops: frozenset[Pair], reach: Reach
+) -> tuple[Doubt, ...]:
+    """Everything in which the evaluated edits differ from the plan; () is the proof."""
+    return (
+        *_errors(before, after),
+        *_targets(before, after, adds, drops),
+        *_losses(before, after, reach),
+        *_again(after, adds, drops),
+    )
+
+
+def _errors(before: Knowledge, after: Knowledge) -> Iterator[Doubt]:
+    known = {package.path: Counter(_kinds(package.errors)) for package in before.graph.packages}
+    for package in after.graph.packages:
+        new = Counter(_kinds(package.errors)) - known.get(package.path, Counter())
+        if new:
+            first = next(error for error in package.errors if (error.kind, error.message) in new)
+            yield Doubt(None, package.path, f"new error in {first.file}:{first.line}: {first.message}")
+    gone = set(known) - {package.path for package in after.graph.packages}
+    for path in sorted(gone):
+        yield Doubt(None, path, "the package is gone")
+
+
+def _kinds(errors: Iterable[Any]) -> Iterator[tuple[str, str]]:
+    return ((error.kind, error.message) for error in errors)
+
+
+def _targets(
+    before: Knowledge, after: Knowledge, adds: frozenset[Pair], drops: frozenset[Pair]
+) -> Iterator[Doubt]:
+    added: dict[Label, set[Label]] = {}
+    dropped: dict[Label, set[Label]] = {}
+    for pair in adds:
+        added.setdefault(pair.target, set()).add(pair.dep)
+    for pair in drops:
+        dropped.setdefault(pair.target, set()).add(pair.dep)
+    for label, old in before.graph.targets.items():
+        new = after.graph.targets.get(label)
+        if new is None:
+            yield Doubt(label, old.folder, "the target is gone")
+            continue
+        plus, minus = added.get(label, set()), dropped.get(label, set())
+        message = _difference(old, new, plus, minus, after)
+        if message:
+            yield Doubt(label, old.folder, message)
+    for label in set(after.graph.targets) - set(before.graph.targets):
+        yield Doubt(label, after.graph.targets[label].folder, "the target is new")
+
+
+def _difference(old: Target, new: Target, plus: set[Label], minus: set[Label], after: Knowledge) -> str:
+    had = {edge.label for edge in old.edges}
+    has = {edge.label for edge in new.edges}
+    if plus - has:
+        return f"the added dep {sorted(plus - has)[0]} did not reach the target"
+    left = minus & {edge.label for edge in new.edges if not edge.fixed}
+    if left:
+        return f"the dropped dep {sorted(left)[0]} is still there"
+    if has - had - plus:
+        return f"it gained a dep that was not planned: {sorted(has - had - plus)[0]}"
+    if had - has - minus:
+        return f"it lost a dep that was not planned: {sorted(had - has - minus)[0]}"
+    if not plus and not minus:
+        if old.leaf.args != new.leaf.args:
+            return f"its attribute {_changed(old.leaf, new.leaf)} changed"
+        if old.written.args != new.written.args:
+            return f"its attribute {_changed(old.written, new.written)} changed"
+        return ""
+    for one, other in ((old.leaf, new.leaf), (old.written, new.written)):
+        for name in sorted({*one.args, *other.args}):
+            if not _as_planned(one.args.get(name), other.args.get(name), plus | minus, old, after):
+                return f"its attribute {name} changed"
+    return ""
+
+
+def _changed(one: Call, other: Call) -> str:
+    return next(n for n in sorted({*one.args, *other.args}) if one.args.get(n) != other.args.get(n))
+
+
+def _as_planned(one: Any, other: Any, planned: set[Label], target: Target, after: Knowledge) -> bool:
+    """Whether two values of an attribute differ, if at all, only in labels of the plan."""
+    if one == other:
+        return True
+    had, has = Counter(values.walk_strings(one)), Counter(values.walk_strings(other))
+    differing = (had - has) + (has - had)
+    resolve = after.graph.workspace.resolve
+    return bool(differing) and all(resolve(text, target.folder) in planned for text in differing)
+
+
+def _losses(before: Knowledge, after: Knowledge, reach: Reach) -> Iterator[Doubt]:
+    """What a target uses and reached before, by the closure of the graph as it was evaluated anew."""
+    for label, module in reach.lost_in(after):
+        target = before.graph.targets[label]
+        yield Doubt(label, target.folder, f"it would no longer reach {module}")
+
+
+def _again(after: Knowledge, adds: frozenset[Pair], drops: frozenset[Pair]) -> Iterator[Doubt]:
+    targets: Mapping[Label, Target] = after.graph.targets
+    for label in {pair.target for pair in (*adds, *drops)}:
+        target = targets.get(label)
+        if target is None or label not in after.uses:
+            continue
+        for missing in diagnose.missing_of(target, after):
+            if missing.provider is not None and Pair(label, missing.provider) in adds:
+                yield Doubt(label, target.folder, f"the dep {missing.provider} is still missing")
+        for unused in diagnose.unused_of(target, after):
+            if Pair(label, unused.dep) in drops:
+                yield Doubt(label, target.folder, f"the dep {unused.dep} is still there and unused")

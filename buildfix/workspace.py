@@ -1,0 +1,391 @@
+"""Where the root is, Buck or Bazel, cells and aliases, package to folder and back.
+
+Reads `.buckconfig` (with the files that it includes) and `MODULE.bazel` or `WORKSPACE`, and nothing else. What can
+only be learnt from the labels themselves, a prefix that stands for the root, is added later (`with_prefixes`).
+"""
+
+from __future__ import annotations
+
+import ast
+import configparser
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Literal
+
+from buildfix import labels
+from buildfix.config import FILE_NAMES, Config, clean_path
+from buildfix.engine import Cell
+from buildfix.labels import Label
+
+Dialect = Literal["buck", "bazel"]
+
+_BUCK_MARKS = (".buckroot", ".buckconfig")
+_BAZEL_MARKS = ("MODULE.bazel", "REPO.bazel", "WORKSPACE.bazel", "WORKSPACE")
+_BUCK_BUILD_FILES = ("BUCK.v2", "BUCK", "TARGETS.v2", "TARGETS")
+_BAZEL_BUILD_FILES = ("BUILD.bazel", "BUILD")
+_ALWAYS_IGNORED = (".git", ".hg", ".sl", "buck-out", "/bazel-*", "__pycache__", "node_modules", ".venv", "/.buckd")
+
+
+class WorkspaceError(Exception):
+    """There is no repository here, or what describes it cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """A repository on disk: its root, dialect, cells (the root's own has the name ""), aliases and ignore patterns.
+
+    `prefixes` maps a leading package path to the folder that it stands for: {"executorch": ""} makes
+    `//executorch/exir:lib` and `//exir:lib` one label.
+    """
+
+    root: Path
+    dialect: Dialect
+    cells: tuple[Cell, ...]
+    aliases: Mapping[str, str]
+    ignore: tuple[str, ...] = ()
+    build_config: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    prefixes: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    packages: frozenset[str] = frozenset()
+
+    def with_packages(self, folders: Iterable[str]) -> Workspace:
+        """The same workspace, knowing which folders are packages."""
+        return replace(self, packages=frozenset(folders))
+
+    def with_prefixes(self, prefixes: Mapping[str, str]) -> Workspace:
+        """The same workspace, with label prefixes that stand for folders."""
+        return replace(self, prefixes=MappingProxyType(dict(prefixes)))
+
+    def cell_of(self, folder: str) -> Cell:
+        """The cell that holds a folder: the one with the longest path above it."""
+        inside = [cell for cell in self.cells if _below(folder, cell.path)]
+        return max(inside, key=lambda cell: len(cell.path))
+
+    def package_of(self, folder: str) -> tuple[str, str]:
+        """(repo, package path within it) of a folder."""
+        cell = self.cell_of(folder)
+        inner = folder[len(cell.path) :].lstrip("/") if cell.path else folder
+        return ("" if cell is self.cells[0] else cell.name), inner
+
+    def folder(self, label: Label) -> str | None:
+        """The folder of a label's package, or None if its repository does not lie in the tree."""
+        cell = self._cell_named(label.repo)
+        return None if cell is None else _join(cell.path, label.package)
+
+    def is_here(self, label: Label) -> bool:
+        """Whether the label's package is one of the tree's."""
+        folder = self.folder(label)
+        return folder is not None and folder in self.packages
+
+    def resolve(self, text: str, folder: str) -> Label | None:
+        """The identity of the label `text`, as written in the package at `folder`; None if it is no label."""
+        spelling = labels.split(text)
+        if spelling is None:
+            return None
+        home_repo, home_package = self.package_of(folder)
+        if spelling.prefix is None:
+            return Label(home_repo, home_package, spelling.name)
+        repo = self._repo(spelling.prefix, home_repo)
+        for candidate in self._candidates(Label(repo, spelling.package, spelling.name), home_repo):
+            if self.is_here(candidate):
+                return candidate
+        return self._outside(repo, spelling)
+
+    def _outside(self, repo: str, spelling: labels.Spelling) -> Label:
+        """One identity for every spelling of a package that is not in the tree: an in-tree cell that lacks it says
+        no more than the root cell does."""
+        if self.dialect == "buck" and self._cell_named(repo) is not None:
+            repo = ""
+        return Label(repo, spelling.package, spelling.name)
+
+    def _candidates(self, label: Label, home_repo: str) -> Iterable[Label]:
+        yield label
+        if self._cell_named(label.repo) is None:
+            return
+        for repo in dict.fromkeys((label.repo, "")):
+            if repo != label.repo:
+                yield Label(repo, label.package, label.name)
+            for prefix, folder in self.prefixes.items():
+                if _below(label.package, prefix):
+                    rest = label.package[len(prefix) :].lstrip("/")
+                    yield Label(repo, _join(folder, rest), label.name)
+
+    def _repo(self, prefix: str, home_repo: str) -> str:
+        name = prefix.lstrip("@")
+        if name == "":
+            return "" if prefix else home_repo
+        name = self.aliases.get(name, name)
+        return "" if name == self.cells[0].name else name
+
+    def _cell_named(self, repo: str) -> Cell | None:
+        if repo == "":
+            return self.cells[0]
+        return next((cell for cell in self.cells[1:] if cell.name == repo), None)
+
+
+def find_root(start: Path) -> Path:
+    """The root of the repository that holds `start`. Raises WorkspaceError if none of its parents is one."""
+    start = start if start.is_dir() else start.parent
+    inside_git = None
+    found_buck = None
+    for folder in (start, *start.parents):
+        if any((folder / name).is_file() for name in FILE_NAMES):
+            return folder
+        if (folder / ".buckroot").is_file():
+            return folder
+        if (folder / ".buckconfig").is_file():
+            found_buck = folder  # a cell inside a larger repository has one of its own: the outermost is the root
+        elif found_buck is None and any((folder / name).is_file() for name in _BAZEL_MARKS):
+            return folder
+        if inside_git is None and (folder / ".git").exists():
+            inside_git = folder
+            break
+    if found_buck is not None:
+        return found_buck
+    if inside_git is not None and _guess_dialect(inside_git) is not None:
+        return inside_git
+    raise WorkspaceError(
+        f"{start} is not in a Buck or Bazel repository: no .buckconfig, .buckroot, MODULE.bazel, WORKSPACE or "
+        "buildfix.yaml here or above; name the root with --root"
+    )
+
+
+def read(root: Path, config: Config) -> Workspace:
+    """The workspace at `root`. Raises WorkspaceError if it has no build files of either dialect, or cannot be read."""
+    root = Path(os.path.realpath(root))
+    if not root.is_dir():
+        raise WorkspaceError(f"{root} is not a folder")
+    dialect = config.dialect or _dialect(root)
+    if dialect is None:
+        raise WorkspaceError(
+            f"{root} is not a Buck or Bazel repository: there is no .buckconfig, MODULE.bazel or WORKSPACE in it, and "
+            "no BUCK, TARGETS or BUILD file below it"
+        )
+    workspace = _read_buck(root) if dialect == "buck" else _read_bazel(root)
+    build_config = {**workspace.build_config, **config.build_config}
+    workspace = replace(
+        workspace,
+        ignore=(*workspace.ignore, *_ALWAYS_IGNORED, *config.ignore),
+        build_config=MappingProxyType(build_config),
+    )
+    return workspace.with_prefixes(config.label_prefixes or {})
+
+
+def _dialect(root: Path) -> Dialect | None:
+    if any((root / name).is_file() for name in _BUCK_MARKS):
+        return "buck"
+    if any((root / name).is_file() for name in _BAZEL_MARKS):
+        return "bazel"
+    return _guess_dialect(root)
+
+
+def _guess_dialect(root: Path) -> Dialect | None:
+    for _, folders, files in os.walk(root):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        names = set(files)
+        if names & set(_BUCK_BUILD_FILES):
+            return "buck"
+        if names & set(_BAZEL_BUILD_FILES):
+            return "bazel"
+    return None
+
+
+# --- Buck ------------------------------------------------------------------------------------------------------------
+
+
+def _read_buck(root: Path) -> Workspace:
+    sections = _buckconfig(root)
+    paths = {**sections.get("repositories", {}), **sections.get("cells", {})}
+    aliases = {**sections.get("repository_aliases", {}), **sections.get("cell_aliases", {})}
+    cells: list[Cell] = []
+    for name, path in paths.items():
+        folder = clean_path(os.path.normpath(path))
+        if folder.startswith(".."):
+            continue  # outside the tree: its labels are outside labels
+        own = sections if folder == "" else _buckconfig(root / folder)
+        cells.append(Cell(name, folder, _buck_build_files(own or sections), _buck_ignore(own)))
+    if not any(cell.path == "" for cell in cells):
+        cells.append(Cell("root", "", _buck_build_files(sections), _buck_ignore(sections)))
+    cells.sort(key=lambda cell: (cell.path != "", cell.path))
+    flat = {f"{section}.{key}": value for section, keys in sections.items() for key, value in keys.items()}
+    return Workspace(
+        root=root,
+        dialect="buck",
+        cells=tuple(cells),
+        aliases=MappingProxyType(dict(aliases)),
+        build_config=MappingProxyType(flat),
+    )
+
+
+def _buck_build_files(sections: Mapping[str, Mapping[str, str]]) -> tuple[str, ...]:
+    buildfile = sections.get("buildfile", {})
+    if "name_v2" in buildfile:
+        names = _words(buildfile["name_v2"])
+    elif "name" in buildfile:
+        names = _words(buildfile["name"])
+    else:
+        return _BUCK_BUILD_FILES
+    return tuple(dict.fromkeys(variant for name in names for variant in (f"{name}.v2", name)))
+
+
+def _buck_ignore(sections: Mapping[str, Mapping[str, str]]) -> tuple[str, ...]:
+    return tuple(_words(sections.get("project", {}).get("ignore", "")))
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in re.split(r"[,\s\\]+", text) if word]
+
+
+_INCLUDE = re.compile(r"^\s*<(\?)?file:(.+)>\s*$")
+
+
+def _buckconfig(folder: Path) -> dict[str, dict[str, str]]:
+    """The sections of a cell's `.buckconfig`, later files over earlier ones."""
+    parts = sorted((folder / ".buckconfig.d").glob("*")) if (folder / ".buckconfig.d").is_dir() else []
+    sections: dict[str, dict[str, str]] = {}
+    for path in (*parts, folder / ".buckconfig", folder / ".buckconfig.local"):
+        for section, keys in _read_ini(path, depth=0).items():
+            sections.setdefault(section, {}).update(keys)
+    return sections
+
+
+def _read_ini(path: Path, depth: int) -> dict[str, dict[str, str]]:
+    if not path.is_file() or depth > 8:
+        return {}
+    try:
+        text = path.read_text("utf-8", errors="replace")
+    except OSError as error:
+        raise WorkspaceError(f"{path}: cannot be read: {error.strerror}") from error
+    sections: dict[str, dict[str, str]] = {}
+    kept: list[str] = []
+    for line in re.sub(r"\\\r?\n\s*", " ", text).splitlines():
+        include = _INCLUDE.match(line)
+        if include is None:
+            kept.append(line)
+            continue
+        for section, keys in _read_ini(path.parent / include.group(2), depth + 1).items():
+            sections.setdefault(section, {}).update(keys)
+    parser = configparser.RawConfigParser(
+        strict=False, delimiters=("=",), comment_prefixes=("#",), allow_no_value=True, default_section="\0"
+    )
+    parser.optionxform = str  # type: ignore[assignment,method-assign]  # keys are case-sensitive in Buck
+    try:
+        parser.read_string("\n".join(kept), source=str(path))
+    except configparser.Error as error:
+        raise WorkspaceError(f"{path}: not a valid .buckconfig: {error}") from error
+    for section in parser.sections():
+        sections.setdefault(section, {}).update({k: v or "" for k, v in parser.items(section)})
+    return sections
+
+
+# --- Bazel -----------------------------------------------------------------------------------------------------------
+
+
+def _read_bazel(root: Path) -> Workspace:
+    own_names: set[str] = set()
+    local: dict[str, str] = {}
+    for file in _BAZEL_MARKS:
+        for function, args in _top_calls(root / file):
+            if function in ("module", "workspace"):
+                own_names |= {args[key] for key in ("name", "repo_name") if args.get(key)}
+            elif function in ("local_path_override", "local_repository") and "path" in args:
+                local[args.get("module_name") or args.get("name", "")] = args["path"]
+    cells = [Cell("", "", _BAZEL_BUILD_FILES)]
+    for name, path in sorted(local.items()):
+        folder = clean_path(os.path.normpath(path))
+        if name and folder and not path.startswith(("/", "..")):
+            cells.append(Cell(name, folder, _BAZEL_BUILD_FILES))
+    ignored = _bazelignore(root)
+    return Workspace(
+        root=root,
+        dialect="bazel",
+        cells=tuple(cells),
+        aliases=MappingProxyType({name: "" for name in own_names}),
+        ignore=ignored,
+    )
+
+
+def _bazelignore(root: Path) -> tuple[str, ...]:
+    path = root / ".bazelignore"
+    if not path.is_file():
+        return ()
+    lines = path.read_text("utf-8", errors="replace").splitlines()
+    folders = [clean_path(line) for line in lines if line.strip() and not line.lstrip().startswith("#")]
+    return tuple(f"/{folder.strip()}" for folder in folders if folder.strip())
+
+
+def _top_calls(path: Path) -> list[tuple[str, dict[str, str]]]:
+    """The calls at the top of a Starlark file, with those of their arguments that are string literals."""
+    if not path.is_file():
+        return []
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (SyntaxError, ValueError, OSError):
+        return []
+    calls = []
+    for statement in tree.body:
+        node = statement.value if isinstance(statement, ast.Expr) else None
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            args = {
+                keyword.arg: keyword.value.value
+                for keyword in node.keywords
+                if keyword.arg and isinstance(keyword.value, ast.Constant) and isinstance(keyword.value.value, str)
+            }
+            calls.append((node.func.id, args))
+    return calls
+
+
+def _below(path: str, folder: str) -> bool:
+    return folder == "" or path == folder or path.startswith(folder + "/")
+
+
+def _join(folder: str, rest: str) -> str:
+    return f"{folder}/{rest}" if folder and rest else folder or rest
+
+
+# --- what only the labels can tell -----------------------------------------------------------------------------------
+
+
+def learn_prefixes(
+    spelled: Iterable[tuple[str, str]], targets: frozenset[tuple[str, str]], workspace: Workspace
+) -> dict[str, str]:
+    """The leading package paths that stand for the root, as the labels themselves show.
+
+    `spelled` holds (label as written, folder of the package), `targets` (folder, name) of every target that exists.
+    A path is such a prefix if no folder is called so and most of the labels below it name a target once it is
+    taken off. Prefixes that the workspace already knows are kept.
+    """
+    hits: dict[str, set[str]] = {}
+    misses: dict[str, set[str]] = {}
+    folders = {parent for package in workspace.packages for parent in _parents(package)}
+    for text, folder in set(spelled):
+        spelling = labels.split(text)
+        if spelling is None or not spelling.package or spelling.prefix is None:
+            continue
+        home, _ = workspace.package_of(folder)
+        label = Label(workspace._repo(spelling.prefix, home), spelling.package, spelling.name)
+        cell = workspace._cell_named(label.repo)
+        if cell is None or workspace.is_here(label):
+            continue
+        parts = spelling.package.split("/")
+        known = [i for i in (1, 2, 3) if i <= len(parts) and "/".join(parts[:i]) not in folders]
+        hit = next((i for i in known if ("/".join(parts[i:]), spelling.name) in targets), None)
+        if hit is not None:
+            hits.setdefault("/".join(parts[:hit]), set()).add(text)
+        for i in known:
+            if i != hit:
+                misses.setdefault("/".join(parts[:i]), set()).add(text)
+    found = dict(workspace.prefixes)
+    for prefix, proofs in sorted(hits.items()):
+        if prefix not in found and len(proofs) >= len(misses.get(prefix, ())):
+            found[prefix] = ""
+    return found
+
+
+def _parents(folder: str) -> Iterable[str]:
+    while folder:
+        yield folder
+        folder = folder.rpartition("/")[0]

@@ -1,0 +1,502 @@
+package evaluate
+
+import (
+	"fmt"
+	"strings"
+
+	"go.starlark.net/syntax"
+)
+
+// Names of the builtins that the rewritten tree calls. No source text can spell them.
+const (
+	nameCall   = "\x00call"   // every call: (site, function, arguments...)
+	nameLoad   = "\x00load"   // every load statement: (index)
+	nameLoop   = "\x00loop"   // what a for statement iterates over
+	nameEach   = "\x00each"   // what a comprehension iterates over
+	nameList   = "\x00list"   // *args that follow more than maxArgs others
+	nameStar   = "\x00star"   // **kwargs
+	nameUnpack = "\x00unpack" // what is assigned to several names: (count, value)
+	namePlus   = "\x00plus"   // x + y
+	nameTimes  = "\x00times"  // x * y
+	nameFormat = "\x00format" // x % y
+	nameFactor = "\x00factor" // y of x[i] *= y and x[i] %= y
+	nameAddend = "\x00addend" // y of x += y
+)
+
+const (
+	maxArgs      = 240    // starlark-go allows 255; the rewriting adds two
+	maxTreeDepth = 10_000 // of nested syntax, for the recursion in starlark-go's resolver and compiler
+)
+
+// A site is one call expression of a file.
+type site struct {
+	callee string
+	soft   softness
+}
+
+// softness says what an error of the call costs.
+type softness byte
+
+const (
+	hard       softness = iota // whatever encloses it
+	statement                  // this call only
+	assignment                 // this call only; its value is unknown
+)
+
+// A loadStmt is one load statement of a file.
+type loadStmt struct {
+	module string
+	names  []string // as the module calls them
+	pos    syntax.Position
+}
+
+// rewriter turns a parsed file into the tree that is evaluated.
+type rewriter struct {
+	file      *sourceFile
+	isBuild   bool
+	prepared  *prepared
+	depth     int
+	functions int // enclosing function definitions
+	sites     []site
+	loads     []loadStmt
+}
+
+// rewriteError is the panic value for what only the rewriter finds wrong.
+type rewriteError struct {
+	pos syntax.Position
+	msg string
+}
+
+func (r *rewriter) stmts(list []syntax.Stmt) {
+	r.enter(nil)
+	for i, s := range list {
+		list[i] = r.stmt(s)
+	}
+	r.depth--
+}
+
+func (r *rewriter) enter(n syntax.Node) {
+	if r.depth++; r.depth > maxTreeDepth {
+		err := rewriteError{msg: "the syntax is nested too deeply"}
+		if n != nil {
+			err.pos = treePosition(n)
+		}
+		panic(err)
+	}
+}
+
+// treePosition finds a position of n without recursion over a deep tree.
+func treePosition(n syntax.Node) syntax.Position {
+	switch n := n.(type) {
+	case *syntax.BinaryExpr:
+		return n.OpPos
+	case *syntax.CallExpr:
+		return n.Lparen
+	case *syntax.DotExpr:
+		return n.Dot
+	case *syntax.IndexExpr:
+		return n.Lbrack
+	case *syntax.IfStmt:
+		return n.If
+	}
+	return syntax.Position{}
+}
+
+func (r *rewriter) stmt(s syntax.Stmt) syntax.Stmt {
+	switch s := s.(type) {
+	case *syntax.AssignStmt:
+		return r.assign(s)
+	case *syntax.DefStmt:
+		r.params(s.Params)
+		r.functions++
+		r.stmts(s.Body)
+		r.functions--
+	case *syntax.ExprStmt:
+		s.X = r.statementExpr(s.X)
+	case *syntax.ForStmt:
+		s.X = r.builtin(nameLoop, s.For, r.expr(s.X))
+		s.Vars = r.expr(s.Vars)
+		r.stmts(s.Body)
+	case *syntax.WhileStmt:
+		s.Cond = r.expr(s.Cond)
+		r.stmts(s.Body)
+	case *syntax.IfStmt:
+		s.Cond = r.expr(s.Cond)
+		r.stmts(s.True)
+		r.stmts(s.False)
+	case *syntax.ReturnStmt:
+		if s.Result != nil {
+			s.Result = r.expr(s.Result)
+		}
+	case *syntax.LoadStmt:
+		return r.load(s)
+	}
+	return s
+}
+
+// statementExpr rewrites an expression in statement position, where a failing call costs that call only.
+func (r *rewriter) statementExpr(x syntax.Expr) syntax.Expr {
+	switch x := x.(type) {
+	case *syntax.CallExpr:
+		return r.call(x, statement)
+	case *syntax.ParenExpr:
+		x.X = r.statementExpr(x.X)
+		return x
+	case *syntax.Comprehension:
+		if body, ok := x.Body.(*syntax.CallExpr); ok {
+			r.enter(x)
+			r.clauses(x.Clauses)
+			x.Body = r.call(body, statement)
+			r.depth--
+			return x
+		}
+	}
+	return r.expr(x)
+}
+
+func (r *rewriter) assign(s *syntax.AssignStmt) syntax.Stmt {
+	call, isCall := s.RHS.(*syntax.CallExpr)
+	if isCall && r.isBuild && r.functions == 0 {
+		s.RHS = r.call(call, assignment)
+	} else {
+		s.RHS = r.expr(s.RHS)
+	}
+	s.LHS = r.expr(s.LHS)
+	switch s.Op {
+	case syntax.EQ:
+		if n := patternLen(s.LHS); n >= 0 {
+			if _, ok := s.RHS.(*syntax.TupleExpr); !ok {
+				s.RHS = r.builtin(nameUnpack, s.OpPos, intLiteral(n, s.OpPos), s.RHS)
+			}
+		}
+	case syntax.PLUS_EQ:
+		s.RHS = r.builtin(nameAddend, s.OpPos, s.RHS)
+	case syntax.STAR_EQ, syntax.PERCENT_EQ:
+		ident, ok := s.LHS.(*syntax.Ident)
+		if !ok {
+			s.RHS = r.builtin(nameFactor, s.OpPos, s.RHS)
+			break
+		}
+		name := nameTimes
+		if s.Op == syntax.PERCENT_EQ {
+			name = nameFormat
+		}
+		use := &syntax.Ident{NamePos: ident.NamePos, Name: ident.Name}
+		s.RHS = r.builtin(name, s.OpPos, use, s.RHS)
+		s.Op = syntax.EQ
+	}
+	return s
+}
+
+// patternLen is the number of names that an assignment unpacks into, or -1.
+func patternLen(lhs syntax.Expr) int {
+	switch lhs := lhs.(type) {
+	case *syntax.ParenExpr:
+		return patternLen(lhs.X)
+	case *syntax.TupleExpr:
+		return len(lhs.List)
+	case *syntax.ListExpr:
+		return len(lhs.List)
+	}
+	return -1
+}
+
+// load turns a load statement into an assignment, so that it may stand anywhere, twice, and lack symbols.
+func (r *rewriter) load(s *syntax.LoadStmt) syntax.Stmt {
+	if r.functions > 0 {
+		panic(rewriteError{s.Load, "load statement within a function"})
+	}
+	stmt := loadStmt{module: s.ModuleName(), pos: s.Load}
+	var lhs []syntax.Expr
+	for i, from := range s.From {
+		stmt.names = append(stmt.names, from.Name)
+		to := s.To[i]
+		lhs = append(lhs, &syntax.Ident{NamePos: to.NamePos, Name: to.Name})
+	}
+	rhs := r.builtin(nameLoad, s.Load, intLiteral(len(r.loads), s.Load))
+	r.loads = append(r.loads, stmt)
+	target := lhs[0]
+	if len(lhs) > 1 {
+		target = &syntax.TupleExpr{List: lhs}
+	}
+	return &syntax.AssignStmt{OpPos: s.Load, Op: syntax.EQ, LHS: target, RHS: rhs}
+}
+
+func (r *rewriter) params(params []syntax.Expr) {
+	for _, p := range params {
+		if b, ok := p.(*syntax.BinaryExpr); ok {
+			b.Y = r.expr(b.Y)
+		}
+	}
+}
+
+func (r *rewriter) exprs(list []syntax.Expr) {
+	for i, x := range list {
+		list[i] = r.expr(x)
+	}
+}
+
+func (r *rewriter) expr(x syntax.Expr) syntax.Expr {
+	if x == nil {
+		return nil
+	}
+	r.enter(x)
+	defer func() { r.depth-- }()
+	switch x := x.(type) {
+	case *syntax.Literal:
+		return r.literal(x)
+	case *syntax.CallExpr:
+		return r.call(x, hard)
+	case *syntax.BinaryExpr:
+		x.X, x.Y = r.expr(x.X), r.expr(x.Y)
+		switch x.Op {
+		case syntax.PLUS:
+			return r.builtin(namePlus, x.OpPos, x.X, x.Y)
+		case syntax.STAR:
+			return r.builtin(nameTimes, x.OpPos, x.X, x.Y)
+		case syntax.PERCENT:
+			return r.builtin(nameFormat, x.OpPos, x.X, x.Y)
+		}
+	case *syntax.Comprehension:
+		r.clauses(x.Clauses)
+		x.Body = r.expr(x.Body)
+	case *syntax.CondExpr:
+		x.Cond, x.True, x.False = r.expr(x.Cond), r.expr(x.True), r.expr(x.False)
+	case *syntax.DictEntry:
+		x.Key, x.Value = r.expr(x.Key), r.expr(x.Value)
+	case *syntax.DictExpr:
+		r.exprs(x.List)
+	case *syntax.DotExpr:
+		x.X = r.expr(x.X)
+	case *syntax.IndexExpr:
+		x.X, x.Y = r.expr(x.X), r.expr(x.Y)
+	case *syntax.LambdaExpr:
+		r.params(x.Params)
+		x.Body = r.expr(x.Body)
+	case *syntax.ListExpr:
+		r.exprs(x.List)
+	case *syntax.ParenExpr:
+		x.X = r.expr(x.X)
+	case *syntax.SliceExpr:
+		x.X, x.Lo, x.Hi, x.Step = r.expr(x.X), r.expr(x.Lo), r.expr(x.Hi), r.expr(x.Step)
+	case *syntax.TupleExpr:
+		r.exprs(x.List)
+	case *syntax.UnaryExpr:
+		x.X = r.expr(x.X)
+	}
+	return x
+}
+
+func (r *rewriter) clauses(clauses []syntax.Node) {
+	for _, c := range clauses {
+		switch c := c.(type) {
+		case *syntax.ForClause:
+			c.X = r.builtin(nameEach, c.For, r.expr(c.X))
+			c.Vars = r.expr(c.Vars)
+		case *syntax.IfClause:
+			c.Cond = r.expr(c.Cond)
+		}
+	}
+}
+
+// call rewrites f(a, b = c) to call(site, f, a, b = c).
+func (r *rewriter) call(x *syntax.CallExpr, soft softness) syntax.Expr {
+	r.enter(x)
+	defer func() { r.depth-- }()
+	index := len(r.sites)
+	r.sites = append(r.sites, site{callee: r.source(x.Fn), soft: soft})
+	args := []syntax.Expr{intLiteral(index, x.Lparen), r.expr(x.Fn)}
+	var named []syntax.Expr
+	var star, starStar *syntax.UnaryExpr
+	for _, arg := range x.Args {
+		switch a := arg.(type) {
+		case *syntax.UnaryExpr:
+			if a.Op == syntax.STAR {
+				star = a
+				a.X = r.builtin(nameEach, a.OpPos, r.expr(a.X))
+				continue
+			} else if a.Op == syntax.STARSTAR {
+				starStar = a
+				a.X = r.builtin(nameStar, a.OpPos, r.expr(a.X))
+				continue
+			}
+		case *syntax.BinaryExpr:
+			if a.Op == syntax.EQ {
+				a.Y = r.expr(a.Y)
+				named = append(named, a)
+				continue
+			}
+		}
+		args = append(args, r.expr(arg))
+	}
+	if len(args) > maxArgs {
+		star = r.gatherPositional(x, args[2:], star)
+		args = args[:2:2]
+	}
+	if len(named) > maxArgs {
+		starStar = r.gatherNamed(x, named, starStar)
+		named = nil
+	}
+	args = append(args, named...)
+	if star != nil {
+		args = append(args, star)
+	}
+	if starStar != nil {
+		args = append(args, starStar)
+	}
+	return &syntax.CallExpr{
+		Fn:     &syntax.Ident{NamePos: x.Lparen, Name: nameCall},
+		Lparen: x.Lparen,
+		Args:   args,
+		Rparen: x.Rparen,
+	}
+}
+
+// gatherPositional turns many positional arguments into one `*[...]`.
+func (r *rewriter) gatherPositional(x *syntax.CallExpr, args []syntax.Expr, star *syntax.UnaryExpr) *syntax.UnaryExpr {
+	var list syntax.Expr = &syntax.ListExpr{Lbrack: x.Lparen, List: args, Rbrack: x.Rparen}
+	if star != nil {
+		rest := r.builtin(nameList, star.OpPos, star.X)
+		list = &syntax.BinaryExpr{X: list, OpPos: star.OpPos, Op: syntax.PLUS, Y: rest}
+	}
+	return &syntax.UnaryExpr{OpPos: x.Lparen, Op: syntax.STAR, X: list}
+}
+
+// gatherNamed turns many keyword arguments into one `**{...}`.
+func (r *rewriter) gatherNamed(x *syntax.CallExpr, named []syntax.Expr, starStar *syntax.UnaryExpr) *syntax.UnaryExpr {
+	dict := &syntax.DictExpr{Lbrace: x.Lparen, Rbrace: x.Rparen}
+	for _, arg := range named {
+		pair := arg.(*syntax.BinaryExpr)
+		key := pair.X.(*syntax.Ident)
+		literal := &syntax.Literal{Token: syntax.STRING, TokenPos: key.NamePos, Raw: key.Name, Value: key.Name}
+		dict.List = append(dict.List, &syntax.DictEntry{Key: literal, Colon: pair.OpPos, Value: pair.Y})
+	}
+	var all syntax.Expr = dict
+	if starStar != nil {
+		all = &syntax.BinaryExpr{X: dict, OpPos: starStar.OpPos, Op: syntax.PIPE, Y: starStar.X}
+	}
+	return &syntax.UnaryExpr{OpPos: x.Lparen, Op: syntax.STARSTAR, X: all}
+}
+
+func (r *rewriter) builtin(name string, pos syntax.Position, args ...syntax.Expr) syntax.Expr {
+	return &syntax.CallExpr{Fn: &syntax.Ident{NamePos: pos, Name: name}, Lparen: pos, Args: args, Rparen: pos}
+}
+
+func intLiteral(n int, pos syntax.Position) syntax.Expr {
+	return &syntax.Literal{Token: syntax.INT, TokenPos: pos, Raw: fmt.Sprint(n), Value: int64(n)}
+}
+
+// literal restores what prepare replaced.
+func (r *rewriter) literal(x *syntax.Literal) syntax.Expr {
+	text, ok := x.Value.(string)
+	if !ok {
+		return x
+	}
+	if r.prepared.escapes {
+		text = strings.ReplaceAll(text, string(keptBackslash), "\\")
+		x.Value = text
+	}
+	if x.Token == syntax.BYTES && r.prepared.fstrings[position{int(x.TokenPos.Line), int(x.TokenPos.Col)}] {
+		return r.fstring(x, text)
+	}
+	return x
+}
+
+// fstring turns f"a{x}b" into "a{}b".format(x).
+func (r *rewriter) fstring(x *syntax.Literal, text string) syntax.Expr {
+	var format strings.Builder
+	var args []syntax.Expr
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		format.WriteByte(c)
+		if (c == '{' || c == '}') && i+1 < len(text) && text[i+1] == c {
+			i++
+			format.WriteByte(c)
+			continue
+		}
+		if c != '{' {
+			continue
+		}
+		end := strings.IndexByte(text[i:], '}')
+		if end < 0 {
+			panic(rewriteError{x.TokenPos, "f-string: a brace is not closed"})
+		}
+		inner := text[i+1 : i+end]
+		if bang := strings.LastIndex(inner, "!"); bang > 0 && (inner[bang:] == "!r" || inner[bang:] == "!s") {
+			format.WriteString(inner[bang:])
+			inner = inner[:bang]
+		}
+		arg, err := fileOptions.ParseExpr(r.file.path, inner, 0)
+		if err != nil {
+			panic(rewriteError{x.TokenPos, fmt.Sprintf("f-string: cannot read %q", inner)})
+		}
+		args = append(args, r.expr(moveTo(arg, x.TokenPos)))
+		i += end - 1
+	}
+	x.Token, x.Value = syntax.STRING, format.String()
+	if len(args) == 0 {
+		args = nil
+	}
+	method := &syntax.DotExpr{X: x, Dot: x.TokenPos, NamePos: x.TokenPos,
+		Name: &syntax.Ident{NamePos: x.TokenPos, Name: "format"}}
+	call := &syntax.CallExpr{Fn: method, Lparen: x.TokenPos, Rparen: x.TokenPos}
+	index := len(r.sites)
+	r.sites = append(r.sites, site{callee: "format"})
+	call.Fn = &syntax.Ident{NamePos: x.TokenPos, Name: nameCall}
+	call.Args = append([]syntax.Expr{intLiteral(index, x.TokenPos), method}, args...)
+	return call
+}
+
+// moveTo gives the names and calls of an f-string's expression the position of the f-string.
+func moveTo(x syntax.Expr, pos syntax.Position) syntax.Expr {
+	syntax.Walk(x, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.Ident:
+			n.NamePos = pos
+		case *syntax.CallExpr:
+			n.Lparen = pos
+		case *syntax.BinaryExpr:
+			n.OpPos = pos
+		case *syntax.DotExpr:
+			n.Dot = pos
+		case *syntax.IndexExpr:
+			n.Lbrack = pos
+		case *syntax.Literal:
+			n.TokenPos = pos
+		}
+		return true
+	})
+	return x
+}
+
+const maxCallee = 200
+
+// source is the text of a callee as written, folded to one line; what lies too deep in it is left out.
+func (r *rewriter) source(x syntax.Expr) string { return calleeText(x, 16) }
+
+func calleeText(x syntax.Expr, levels int) string {
+	if levels == 0 {
+		return "..."
+	}
+	text := "..."
+	switch x := x.(type) {
+	case *syntax.Ident:
+		text = x.Name
+	case *syntax.DotExpr:
+		text = calleeText(x.X, levels-1) + "." + x.Name.Name
+	case *syntax.ParenExpr:
+		text = "(" + calleeText(x.X, levels-1) + ")"
+	case *syntax.IndexExpr:
+		text = calleeText(x.X, levels-1) + "[" + calleeText(x.Y, levels-1) + "]"
+	case *syntax.CallExpr:
+		text = calleeText(x.Fn, levels-1) + "(...)"
+	case *syntax.Literal:
+		text = x.Raw
+	case *syntax.LambdaExpr:
+		text = "lambda"
+	}
+	if len(text) > maxCallee {
+		return "..."
+	}
+	return text
+}

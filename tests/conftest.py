@@ -1,0 +1,61 @@
+"""What the tests share: the real command, run as people run it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-fixtures", action="store_true", help="write what buildfix does into fixtures/")
+
+
+def buildfix(*args: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run buildfix as a process of its own, with the real engine; no terminal, no colours, one locale."""
+    return subprocess.run(
+        [sys.executable, "-m", "buildfix", *map(str, args)],
+        cwd=cwd,
+        env=os.environ | {"LC_ALL": "C.UTF-8", "PYTHONPATH": str(Path(__file__).parent.parent)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        errors="surrogateescape",
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.fixture(name="buildfix")
+def buildfix_fixture() -> Run:
+    return buildfix
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Callable[[dict[str, str | bytes]], Path]:
+    """Makes a repository below the test's own folder out of {path: content}."""
+
+    def make(files: dict[str, str | bytes]) -> Path:
+        root = tmp_path / "repository"
+        for name, content in files.items():
+            path = root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return root
+
+    return make
+
+
+def snapshot(root: Path) -> dict[str, bytes]:
+    """Every file below `root` with its bytes; a symlink counts as the text of its target."""
+    return {
+        path.relative_to(root).as_posix(): os.readlink(path).encode() if path.is_symlink() else path.read_bytes()
+        for path in sorted(root.rglob("*"))
+        if path.is_symlink() or path.is_file()
+    }
