@@ -219,7 +219,8 @@ class BuildFile:
         The file's come first, then those of each enclosing function from the outside in. Comments inside a statement
         (a call's arguments, a list) are not among them.
         """
-        functions = [f for span, f in self._functions if isinstance(f, ast.FunctionDef) and span.start <= offset < span.end]
+        around = [f for span, f in self._functions if span.start <= offset < span.end]
+        functions = [f for f in around if isinstance(f, ast.FunctionDef)]
         scopes: dict[ast.FunctionDef | None, list[ScopeComment]] = {None: [], **{f: [] for f in functions}}
         for comment in self.comments_between(0, offset):
             if not comment.own_line or self._inside_statement(comment.start):
@@ -307,7 +308,8 @@ class BuildFile:
     def _scope_of(self, comment: Comment, indent: int) -> ast.FunctionDef | None:
         scope = None
         for span, function in self._functions:
-            if span.start <= comment.start < span.end and isinstance(function, ast.FunctionDef) and indent > function.col_offset:
+            inside = span.start <= comment.start < span.end and indent > function.col_offset
+            if inside and isinstance(function, ast.FunctionDef):
                 scope = function
         return scope
 

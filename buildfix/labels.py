@@ -76,25 +76,29 @@ def looks_like_label(text: str) -> bool:
     return text.startswith((":", "//", "@")) or "//" in text
 
 
-def sort_key(text: str) -> tuple[int, list[str]]:
-    """buildifier's order: `:x`, then `//x`, then `@x` or `cell//x`; within each, `:` before `/`... as separators."""
-    group = 0 if text.startswith(":") else 1 if text.startswith("//") else 2
-    return group, text.replace(":", "\x01").replace("/", "\x02").split("\x00")
+def sort_key(text: str) -> tuple[int, list[str], str]:
+    """buildifier's order: `:x`, then `//x`, then `@x`, before them what is none of these (files, Buck's `cell//x`);
+    within each, part by part, where `:` and `.` part."""
+    group = 1 if text.startswith(":") else 2 if text.startswith("//") else 3 if text.startswith("@") else 0
+    return group, text.replace(":", ".").split("."), text
+
+
+def shared(text: str, other: str) -> int:
+    """How many leading parts two labels share; parts are what `/` and `:` part, and the `:` itself."""
+    count = 0
+    for mine, theirs in zip(_parts(text), _parts(other), strict=False):
+        if mine != theirs:
+            break
+        count += 1
+    return count
 
 
 def closest(text: str, others: Sequence[str]) -> int:
-    """The index of the label in `others` that shares the longest run of leading path parts with `text`, or -1."""
-    best, where = 0, -1
-    parts = _parts(text)
-    for i, other in enumerate(others):
-        shared = 0
-        for mine, theirs in zip(parts, _parts(other), strict=False):
-            if mine != theirs:
-                break
-            shared += 1
-        if shared >= best and shared:
-            best, where = shared, i
-    return where
+    """The index of the label in `others` that shares the most leading parts with `text`, the last of several; or -1
+    if none shares any."""
+    counts = [shared(text, other) for other in others]
+    best = max(counts, default=0)
+    return len(counts) - 1 - counts[::-1].index(best) if best else -1
 
 
 def _parts(text: str) -> list[str]:

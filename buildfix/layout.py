@@ -243,6 +243,13 @@ def read(file: BuildFile, brackets: Span, items: Sequence[Span], is_tuple: bool 
     return layout
 
 
+def stacked(written: Sequence[bytes], indent: bytes, data: bytes) -> bytes:
+    """A list with one entry per line, for a line that is indented by `indent`, in a file with these bytes."""
+    newline = _newline(data)
+    step = indent + (b"\t" if indent.startswith(b"\t") else b"    ")
+    return b"[" + newline + b"".join(step + text + b"," + newline for text in written) + indent + b"]"
+
+
 def _closed(file: BuildFile, end: int, limit: int) -> int:
     """Where an item ends that ends at `end`, parentheses around it included."""
     while True:

@@ -9,8 +9,9 @@ import ast
 from typing import NamedTuple
 
 from buildfix import markers
-from buildfix.buildfile import BuildFile
+from buildfix.buildfile import BuildFile, BuildFileError
 from buildfix.config import Config
+from buildfix.edits import Order
 from buildfix.findings import Reason
 from buildfix.labels import Label
 from buildfix.sites import AddPlace, AttributeSite, Element, Sites
@@ -48,9 +49,9 @@ class Permits:
         refusal = never or (None if rescue and self._config.noautodeps == "rescue" else of_own_accord)
         if refusal is not None:
             return refusal
-        place = self.site(target).adds
+        place = self._sites.adds(self.site(target))
         if not isinstance(place, AddPlace):
-            return Refusal(place.reason, place.detail)
+            return Refusal(place.reason, place.words)
         return self._file(place.file) or place
 
     def drop(self, target: Target, dep: Label) -> tuple[Element, ...] | Refusal:
@@ -60,7 +61,10 @@ class Permits:
             return never or of_own_accord  # type: ignore[return-value]
         site = self.site(target)
         resolve = self._graph.workspace.resolve
-        entries = tuple(e for e in site.elements if resolve(e.text, target.folder) == dep)
+        entries = self.entries(target, dep)
+        for lost in site.missing:
+            if resolve(lost.text, target.folder) == dep:
+                return Refusal(Reason.NOT_EDITABLE, lost.words)
         if not entries:
             return Refusal(Reason.NOT_EDITABLE, f"no entry of {site.file}:{site.line} names it")
         for entry in entries:
@@ -72,18 +76,33 @@ class Permits:
     def entries(self, target: Target, dep: Label) -> tuple[Element, ...]:
         """All entries that name `dep`, whether they may go or not."""
         resolve = self._graph.workspace.resolve
-        return tuple(e for e in self.site(target).elements if resolve(e.text, target.folder) == dep)
+        return tuple(e for e in self.site(target).elements if e.text and resolve(e.text, target.folder) == dep)
+
+    def owners(self, literal: AddPlace | Element) -> frozenset[Label]:
+        """All targets that a literal feeds."""
+        names = self._graph.names
+        return frozenset(names[key] for owner in self._sites.owners(literal) if (key := (owner.package, owner.name)) in names)
+
+    def order(self, target: Target) -> Order:
+        """What a comment at the target's deps asks of their order."""
+        for file, call in reversed(self._calls(target)):
+            for comment in file.attribute_comments(call, target.rule.deps):
+                if markers.keeps_order(comment.text):
+                    return Order.END
+                if markers.keeps_sorted(comment.text):
+                    return Order.SORTED
+        return Order.NEIGHBOURS
 
     def _entry(self, entry: Element) -> Refusal | None:
         if any(markers.keeps_entry(comment.text) for comment in entry.comments):
             return Refusal(Reason.MARKED, f"{entry.file}:{entry.line}")
-        if entry.problem is not None:
-            return Refusal(entry.problem.reason, entry.problem.detail)
+        if entry.problem:
+            return Refusal(Reason.NOT_EDITABLE, entry.problem)
         return self._file(entry.file)
 
     def _file(self, path: str) -> Refusal | None:
         if path not in self._files:
-            file = self._sites.file(path)
+            file = self._parsed(path)
             refusal = None
             if file is None:
                 refusal = Refusal(Reason.NOT_EDITABLE, f"{path} cannot be read")
@@ -128,11 +147,17 @@ class Permits:
                     return Refusal(Reason.NO_AUTODEPS, f"{file.path}:{comment.line}")
         return None
 
+    def _parsed(self, path: str) -> BuildFile | None:
+        try:
+            return self._sites.file(path)
+        except BuildFileError:
+            return None
+
     def _calls(self, target: Target) -> list[tuple[BuildFile, ast.Call]]:
         """The calls on the way to the written one, outermost first, as far as their files can be read."""
         found = []
         for frame in target.written.stack:
-            file = self._sites.file(frame.file)
+            file = self._parsed(frame.file)
             call = file.call_at(frame.line, frame.col) if file is not None else None
             if file is not None and call is not None:
                 found.append((file, call))

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from buildfix import edits, markers, repair, verify
+from buildfix import edits, repair, verify
 from buildfix.diagnose import Diagnosis, Knowledge
-from buildfix.edits import ListEdit
+from buildfix.edits import Change, EditError
 from buildfix.findings import FileChange, Reason
 from buildfix.permits import Permits, Refusal
 from buildfix.reach import Pair, Reach
@@ -54,10 +54,10 @@ def prove(known: Knowledge, diagnosis: Diagnosis, rerun: Rerun, sites: Sites, pe
         doubts = verify.verify(known, after, frozenset(plan.all_adds()), frozenset(plan.drops), reach)
         if not doubts:
             return Proven(plan, changes, writer.spelled)
-        refused.update(_blamed(plan, doubts, known))
+        refused.update(_blamed(plan, doubts, known, permits))
 
 
-def _blamed(plan: Plan, doubts: tuple[Doubt, ...], known: Knowledge) -> dict[Pair, Refusal]:
+def _blamed(plan: Plan, doubts: tuple[Doubt, ...], known: Knowledge, permits: Permits) -> dict[Pair, Refusal]:
     """The edits that may have caused a doubt: those of the target, of its package, or else all."""
     pairs = {*plan.adds, *plan.drops}
     found: dict[Pair, Refusal] = {}
@@ -70,7 +70,7 @@ def _blamed(plan: Plan, doubts: tuple[Doubt, ...], known: Knowledge) -> dict[Pai
         } | {
             pair
             for pair, drop in plan.drops.items()
-            if doubt.target is not None and any(doubt.target in element.owners for element in drop.elements)
+            if doubt.target is not None and any(doubt.target in permits.owners(element) for element in drop.elements)
         }
         near = {pair for pair in pairs if known.graph.targets[pair.target].folder == doubt.package}
         for pair in own | shared or near or pairs:
@@ -91,21 +91,29 @@ class _Writer:
 
     def changes(self, plan: Plan) -> tuple[FileChange, ...]:
         """The changed files, in the order of their paths."""
-        by_file: dict[str, list[ListEdit]] = {}
+        by_file: dict[str, list[Change]] = {}
+        pairs: dict[str, set[Pair]] = {}
         for pair, add in sorted(plan.adds.items()):
             target = self._known.graph.targets[pair.target]
-            siblings = [element.text for element in self._permits.site(target).elements]
+            siblings = [element.text for element in self._permits.site(target).elements if element.text]
             text = add.spelling or self._speller.spell(pair.dep, target, siblings)
             self.spelled[pair] = text
-            by_file.setdefault(add.place.file, []).append(ListEdit.add(add.place, text))
-        for drop in plan.drops.values():
-            for element in drop.elements:
-                by_file.setdefault(element.file, []).append(ListEdit.drop(element))
+            change = edits.adding(add.place, (text,), order=self._permits.order(target))
+            by_file.setdefault(add.place.file, []).append(change)
+            pairs.setdefault(add.place.file, set()).add(pair)
+        for pair, drop in sorted(plan.drops.items()):
+            for element in dict.fromkeys(drop.elements):
+                by_file.setdefault(element.file, []).append(edits.dropping(element))
+                pairs.setdefault(element.file, set()).add(pair)
         changed = []
         for path, listed in sorted(by_file.items()):
             file = self._sites.file(path)
-            assert file is not None, path
-            after = edits.apply(file.data, edits.edit(file, listed, markers.keeps_sorted, markers.keeps_order))
+            try:
+                after = edits.edit(file, list(dict.fromkeys(listed)))
+            except EditError as error:
+                refusal = Refusal(Reason.NOT_EDITABLE, f"{path}: {error}")
+                self.failed.update(dict.fromkeys(pairs[path], refusal))
+                continue
             if after != file.data:
                 changed.append(FileChange(path, file.data, after))
         return tuple(changed)

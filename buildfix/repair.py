@@ -127,7 +127,7 @@ class _Decider:
             self._hold(pair, place)
             return False
         also = []
-        for label in sorted(place.owners - {pair.target}):
+        for label in sorted(self._permits.owners(place) - {pair.target}):
             other = self._known.graph.targets.get(label)
             if other is None or any(edge.label == pair.dep for edge in other.edges):
                 continue
@@ -178,7 +178,7 @@ class _Decider:
         while not settled:
             settled = True
             for pair, drop in sorted(self._drops.items()):
-                for label in sorted({label for e in drop.elements for label in e.owners} - {pair.target}):
+                for label in sorted({label for e in drop.elements for label in self._permits.owners(e)} - {pair.target}):
                     other = Pair(label, pair.dep)
                     if other not in self._drops and not self._can_share(other, drop):
                         self._hold(pair, Refusal(Reason.SHARED, f"{label} needs it"))

@@ -133,7 +133,7 @@ _BY_KIND = {rule.kind: rule for rule in _TABLE}
 _NATIVE_LANGUAGE = re.compile(r"^_*(fb_|xplat_|prebuilt_)*(cxx|cc|cpp|objc|apple|android|java|kt|rust|go|js|ts|swift|ocaml)_")
 _GUESSES: tuple[tuple[re.Pattern[str], str, str], ...] = (
     (re.compile(r"(^|_)py(thon)?_.*(extension|binding)"), "cxx_python_extension", "py_extension"),
-    (re.compile(r"(^|_)py(thon|test)?_.*(unit)?test(s)?$|(^|_)pytest$|(^|_)py(thon)?test$"), "python_test", "py_test"),
+    (re.compile(r"(^|_)py(thon)?_.*test|(^|_)pytest|(^|_)py(thon)?test$"), "python_test", "py_test"),
     (re.compile(r"(^|_)py(thon)?_.*binary$"), "python_binary", "py_binary"),
     (re.compile(r"(^|_)py(thon)?_.*lib(rary)?$|(^|_)pylib$"), "python_library", "py_library"),
 )

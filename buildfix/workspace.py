@@ -50,14 +50,16 @@ class Workspace:
     build_config: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     prefixes: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     packages: frozenset[str] = frozenset()
+    _resolved: dict[tuple[str, str], Label | None] = field(default_factory=dict, repr=False, compare=False)
+    _homes: dict[str, tuple[str, str]] = field(default_factory=dict, repr=False, compare=False)
 
     def with_packages(self, folders: Iterable[str]) -> Workspace:
         """The same workspace, knowing which folders are packages."""
-        return replace(self, packages=frozenset(folders))
+        return replace(self, packages=frozenset(folders), _resolved={}, _homes={})
 
     def with_prefixes(self, prefixes: Mapping[str, str]) -> Workspace:
         """The same workspace, with label prefixes that stand for folders."""
-        return replace(self, prefixes=MappingProxyType(dict(prefixes)))
+        return replace(self, prefixes=MappingProxyType(dict(prefixes)), _resolved={}, _homes={})
 
     def cell_of(self, folder: str) -> Cell:
         """The cell that holds a folder: the one with the longest path above it."""
@@ -66,9 +68,12 @@ class Workspace:
 
     def package_of(self, folder: str) -> tuple[str, str]:
         """(repo, package path within it) of a folder."""
-        cell = self.cell_of(folder)
-        inner = folder[len(cell.path) :].lstrip("/") if cell.path else folder
-        return ("" if cell is self.cells[0] else cell.name), inner
+        home = self._homes.get(folder)
+        if home is None:
+            cell = self.cell_of(folder)
+            inner = folder[len(cell.path) :].lstrip("/") if cell.path else folder
+            home = self._homes[folder] = ("" if cell is self.cells[0] else cell.name, inner)
+        return home
 
     def folder(self, label: Label) -> str | None:
         """The folder of a label's package, or None if its repository does not lie in the tree."""
@@ -82,10 +87,16 @@ class Workspace:
 
     def resolve(self, text: str, folder: str) -> Label | None:
         """The identity of the label `text`, as written in the package at `folder`; None if it is no label."""
+        home_repo, home_package = self.package_of(folder)
+        key = (text, home_repo if "//" in text else folder)
+        if key not in self._resolved:
+            self._resolved[key] = self._resolve(text, home_repo, home_package)
+        return self._resolved[key]
+
+    def _resolve(self, text: str, home_repo: str, home_package: str) -> Label | None:
         spelling = labels.split(text)
         if spelling is None:
             return None
-        home_repo, home_package = self.package_of(folder)
         if spelling.prefix is None:
             return Label(home_repo, home_package, spelling.name)
         repo = self._repo(spelling.prefix, home_repo)

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 import yaml
-
 from conftest import buildfix, snapshot
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"

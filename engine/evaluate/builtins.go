@@ -8,13 +8,11 @@ import (
 	"go.starlark.net/lib/json"
 	"go.starlark.net/lib/math"
 	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
 )
 
 // builtins are the names that every file knows beside starlark-go's own. All other names are rules of the build system.
 var builtins = map[string]starlark.Value{}
-
-// failBuiltin is fail(), whose error passes the call that it stands in.
-var failBuiltin *starlark.Builtin
 
 type builtinFunc = func(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error)
 
@@ -64,11 +62,20 @@ func init() {
 		"read_package_value":        nothing,
 		"read_parent_package_value": nothing,
 		"visibility":                nothing,
+		"debug":                     nothing,
+		"pprint":                    nothing,
+		"soft_error":                nothing,
+		"set_cfg_constructor":       nothing,
+		"dedupe":                    dedupe,
+		"filter":                    filterList,
+		"map":                       mapList,
+		"regex_match":               regexMatch,
+		"sha256":                    sha256Text,
+		"fail_no_stacktrace":        failNow,
 		"warning":                   nothing,
 	} {
 		builtins[name] = starlark.NewBuiltin(name, fn)
 	}
-	failBuiltin = builtins["fail"].(*starlark.Builtin)
 	for name, of := range map[string]string{
 		"bool": "bool", "dict": "dict", "float": "float", "int": "int", "list": "list", "set": "set", "str": "string",
 		"tuple": "tuple",
@@ -187,6 +194,19 @@ var operators = map[string]builtinFunc{
 	nameFormat: func(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 		return runOf(thread).format(args[0], args[1])
 	},
+	nameIn: func(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+		if _, ok := args[1].(*Stub); ok { // as a mapping it would hold everything
+			return starlark.False, nil
+		}
+		return starlark.Binary(syntax.IN, args[0], args[1])
+	},
+	nameOr: func(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+		result, err := starlark.Binary(syntax.PIPE, args[0], args[1])
+		if err != nil && isType(args[0]) && isType(args[1]) {
+			return starlark.NewList([]starlark.Value{args[0], args[1]}), nil
+		}
+		return result, err
+	},
 	nameFactor: func(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 		return runOf(thread).factor(args[0])
 	},
@@ -197,6 +217,11 @@ var operators = map[string]builtinFunc{
 
 func nothing(*starlark.Thread, *starlark.Builtin, starlark.Tuple, []starlark.Tuple) (starlark.Value, error) {
 	return starlark.None, nil
+}
+
+// fails reports whether fn is fail(), whose error passes the call that it stands in.
+func fails(fn starlark.Value) bool {
+	return fn == builtins["fail"] || fn == builtins["fail_no_stacktrace"]
 }
 
 func failNow(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {

@@ -36,7 +36,7 @@ func (e *Engine) resolve(from, module string) loadTarget {
 		return loadTarget{}
 	}
 	for rest := joinAll(pkg, name); ; {
-		if e.tree.Exists(rest) {
+		if rest != from && e.tree.Exists(rest) {
 			return loadTarget{rest, "suffix"}
 		}
 		i := strings.IndexByte(rest, '/')
@@ -99,9 +99,30 @@ func cleanName(name string) bool {
 
 func joinAll(parts ...string) string { return strings.TrimPrefix(path.Join(parts...), "/") }
 
-// link resolves the loads of every file, and numbers the load cycles.
+// markCycles numbers the load cycles. A load that was only guessed from the suffix of its path closes none.
 func (e *Engine) markCycles() {
-	// Tarjan's strongly connected components.
+	e.findCycles()
+	guessed := false
+	for _, f := range e.files {
+		for i, target := range f.targets {
+			next := e.files[target.path]
+			if target.how == "suffix" && next != nil && f.cycle != 0 && f.cycle == next.cycle {
+				f.targets[i] = loadTarget{}
+				guessed = true
+			}
+		}
+	}
+	if !guessed {
+		return
+	}
+	for _, f := range e.files {
+		f.cycle = 0
+	}
+	e.findCycles()
+}
+
+// findCycles finds the strongly connected components of the loads, by Tarjan's algorithm.
+func (e *Engine) findCycles() {
 	type state struct {
 		index, low int
 		onStack    bool

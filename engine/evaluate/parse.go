@@ -3,6 +3,7 @@ package evaluate
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"go.starlark.net/resolve"
@@ -21,6 +22,7 @@ type sourceFile struct {
 	sites   []site
 	loads   []loadStmt
 	targets []loadTarget // of the loads, filled in by the linker
+	json    []byte       // of a JSON file, which Buck2 loads as `value`; program is then nil
 	natives []string     // names that neither the file nor the engine defines
 	err     *Error       // instead of the above
 	cycle   int          // files of one load cycle share a number; 0 outside cycles
@@ -41,6 +43,10 @@ func parseFile(path string, text []byte, isBuild bool) (file *sourceFile) {
 	if at := invalidUTF8(text); at >= 0 {
 		line, col := lineCol(text, at)
 		file.err = &Error{Kind: "encoding", Message: "the file is not UTF-8", File: path, Line: line, Col: col}
+		return file
+	}
+	if strings.HasSuffix(path, ".json") && !isBuild {
+		file.json = text
 		return file
 	}
 	prepared := prepare(text)

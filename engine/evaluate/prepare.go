@@ -165,9 +165,18 @@ func (p *preparer) def() {
 func (p *preparer) parameters() {
 	depth := p.depth
 	first := true // at the start of a parameter
+	lambdas := 0  // in a default, whose own parameters have not ended
 	for p.pos < len(p.src) {
 		c := p.src[p.pos]
 		switch {
+		case lambdas > 0 && c == ':' && p.depth == depth:
+			p.copy()
+			lambdas--
+		case lambdas > 0 && c == ',' && p.depth == depth:
+			p.copy()
+		case !first && c == 'l' && p.depth == depth && p.wordAhead() == "lambda":
+			p.word()
+			lambdas++
 		case c == ')' && p.depth == depth:
 			p.copy()
 			p.depth--

@@ -11,8 +11,8 @@ import (
 
 // A call is one recorded call: its record but for the end, which says how the call ended.
 type call struct {
-	json []byte
-	ok   bool
+	json   []byte
+	failed bool // the call, or one inside it, raised an error
 }
 
 // A target is what a call of a rule made, for native.existing_rules.
@@ -42,15 +42,18 @@ func (r *run) callFunction(file *sourceFile, args starlark.Tuple, kwargs []starl
 	result, err := r.apply(fn, args, kwargs)
 	if id > 0 {
 		r.active = r.active[:len(r.active)-1]
-		r.calls[id-1].ok = err == nil
+		r.calls[id-1].failed = r.calls[id-1].failed || err != nil
 	}
-	if err == nil || site.soft == hard || fn == failBuiltin || r.fatal.Load() != nil {
+	if err == nil || site.soft == hard || fails(fn) || r.fatal.Load() != nil {
 		return result, err
 	}
 	e := Error{Kind: "call", Message: message(err), File: r.file.path}
 	e.place(r.withStack(err))
 	if len(r.errors) < maxErrors {
 		r.errors = append(r.errors, e)
+	}
+	for _, outer := range r.active { // they go on without what the call was for
+		r.calls[outer-1].failed = true
 	}
 	if site.soft == assignment {
 		return unknown(site.callee + "()"), nil
@@ -193,6 +196,6 @@ func (r *run) appendStack(dst []byte) []byte {
 // appendTo writes the finished record.
 func (c *call) appendTo(dst []byte) []byte {
 	dst = append(dst, c.json...)
-	dst = proto.AppendBool(dst, "ok", c.ok)
+	dst = proto.AppendBool(dst, "ok", !c.failed)
 	return append(dst, "}\n"...)
 }

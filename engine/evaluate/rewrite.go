@@ -19,6 +19,8 @@ const (
 	namePlus   = "\x00plus"   // x + y
 	nameTimes  = "\x00times"  // x * y
 	nameFormat = "\x00format" // x % y
+	nameIn     = "\x00in"     // x in y
+	nameOr     = "\x00or"     // x | y
 	nameFactor = "\x00factor" // y of x[i] *= y and x[i] %= y
 	nameAddend = "\x00addend" // y of x += y
 )
@@ -256,6 +258,12 @@ func (r *rewriter) expr(x syntax.Expr) syntax.Expr {
 			return r.builtin(nameTimes, x.OpPos, x.X, x.Y)
 		case syntax.PERCENT:
 			return r.builtin(nameFormat, x.OpPos, x.X, x.Y)
+		case syntax.PIPE:
+			return r.builtin(nameOr, x.OpPos, x.X, x.Y)
+		case syntax.IN:
+			return r.builtin(nameIn, x.OpPos, x.X, x.Y)
+		case syntax.NOT_IN:
+			return &syntax.UnaryExpr{OpPos: x.OpPos, Op: syntax.NOT, X: r.builtin(nameIn, x.OpPos, x.X, x.Y)}
 		}
 	case *syntax.Comprehension:
 		r.clauses(x.Clauses)

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.starlark.net/lib/json"
 	"go.starlark.net/starlark"
 
 	"buildfix/engine/proto"
@@ -98,7 +99,7 @@ func (r *run) exec() (globals starlark.StringDict) {
 		r.errors = append(r.errors, *r.file.err)
 		return nil
 	}
-	globals, err := r.file.program.Init(r.thread, r.engine.predeclared(r.file))
+	globals, err := r.execProgram()
 	if err != nil {
 		r.errors = append(r.errors, r.ending(err))
 	} else if kind := r.fatal.Load(); kind != nil { // at the very last step
@@ -112,6 +113,14 @@ func (r *run) exec() (globals starlark.StringDict) {
 		}
 	}
 	return globals
+}
+
+func (r *run) execProgram() (starlark.StringDict, error) {
+	if r.file.json != nil {
+		value, err := starlark.Call(r.thread, json.Module.Members["decode"], starlark.Tuple{starlark.String(r.file.json)}, nil)
+		return starlark.StringDict{"value": value}, err
+	}
+	return r.file.program.Init(r.thread, r.engine.predeclared(r.file))
 }
 
 // ending turns the error that ended the file into an Error.

@@ -170,8 +170,8 @@ func makeSelect(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tupl
 
 // selectMap is Buck2's select_map: fn over each branch value, and over plain parts.
 func selectMap(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	var v, fn starlark.Value
-	if err := starlark.UnpackPositionalArgs(b.Name(), args, kwargs, 2, &v, &fn); err != nil {
+	var v, fn, recurse starlark.Value
+	if err := starlark.UnpackArgs(b.Name(), args, kwargs, "selector", &v, "function", &fn, "recurse?", &recurse); err != nil {
 		return nil, err
 	}
 	switch v := v.(type) {
@@ -203,8 +203,8 @@ func selectMap(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple
 
 // selectTest is Buck2's select_test: whether fn holds for any branch value.
 func selectTest(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	var v, fn starlark.Value
-	if err := starlark.UnpackPositionalArgs(b.Name(), args, kwargs, 2, &v, &fn); err != nil {
+	var v, fn, recurse starlark.Value
+	if err := starlark.UnpackArgs(b.Name(), args, kwargs, "selector", &v, "function", &fn, "recurse?", &recurse); err != nil {
 		return nil, err
 	}
 	var parts []starlark.Value

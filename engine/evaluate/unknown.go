@@ -74,7 +74,10 @@ func (s *Stub) Binary(op syntax.Token, y starlark.Value, side starlark.Side) (st
 	case syntax.IN, syntax.NOT_IN:
 		return starlark.Bool(op == syntax.NOT_IN), nil
 	case syntax.PLUS, syntax.PIPE:
-		return concat(s, y, side), nil
+		switch y.(type) {
+		case *starlark.List, *starlark.Dict, starlark.Tuple, starlark.String, *Stub, *Select, *Concat:
+			return concat(s, y, side), nil
+		}
 	}
 	return s, nil
 }

@@ -320,6 +320,17 @@ func (t *typeFunc) Binary(op syntax.Token, y starlark.Value, _ starlark.Side) (s
 	return nil, nil
 }
 
+// isType reports whether Buck2 takes v for a type.
+func isType(v starlark.Value) bool {
+	switch v := v.(type) {
+	case starlark.NoneType, starlark.String, starlark.Callable, starlark.Tuple:
+		return true
+	case *starlark.List: // a choice of types
+		return v.Len() > 0 && isType(v.Index(0))
+	}
+	return false
+}
+
 // isInstance is Buck2's isinstance, as far as types are known here.
 func isInstance(v, t starlark.Value) bool {
 	switch t := t.(type) {

@@ -30,7 +30,7 @@ func decode(dst, src []byte) ([]byte, *decodeError) {
 	start := len(dst)
 	var problem *decodeError
 	switch {
-	case hasBOM && cookie != "" && name != "utf-8":
+	case hasBOM && cookie != "" && !isPlainUTF8(cookie):
 		problem = &decodeError{line, "encoding problem: " + cookie + " with BOM"}
 		dst = appendUTF8(dst, src)
 	case name == "utf-8":
@@ -148,6 +148,12 @@ func cookieIn(comment []byte) string {
 			return string(value[:n])
 		}
 	}
+}
+
+// isPlainUTF8 tells whether a cookie may stand behind a byte order mark: there CPython knows one spelling.
+func isPlainUTF8(cookie string) bool {
+	name := strings.ReplaceAll(strings.ToLower(cookie), "_", "-")
+	return name == "utf-8" || strings.HasPrefix(name, "utf-8-")
 }
 
 // codecName folds the spellings of an encoding's name as Python does.

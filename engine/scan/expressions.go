@@ -226,7 +226,7 @@ func (s *scanner) primary() expr {
 	awaits := s.accept(kAwait)
 	first := s.i
 	e := s.atom()
-	if s.k != tDot && s.k != tLParen && s.k != tLBracket && s.k != tString && s.k != tFStart {
+	if s.k != tDot && s.k != tLParen && s.k != tLBracket {
 		if awaits {
 			return expr{}
 		}
@@ -292,6 +292,9 @@ func (s *scanner) call(first int, callee expr) {
 	if (callee.kind == xName || callee.kind == xAttr) && s.toks[callee.b].sub == nDynamic && s.toks[callee.b].kind == tName {
 		dynamic = len(s.dynamic)
 		s.dynamic = append(s.dynamic, Dynamic{Callee: s.folded(first, s.i), Line: s.line(s.start(first))})
+	}
+	if callee.kind == xAttr && callee.flags&fChain != 0 && s.startsWithAll(int(callee.a)) && s.startsWithAll(int(callee.b)-2) && mutates(s.bytes(int(callee.b))) {
+		s.callsOnAll++
 	}
 	s.advance()
 	argument, any := s.arguments(true)

@@ -9,7 +9,7 @@ const maxFields = 3
 func (l *lexer) openFString(start, body int, s sub) {
 	if len(l.fstrings) >= maxFStrings {
 		l.broken = true
-		l.bad(start, body, "too many nested f-strings")
+		l.badToken(start, body, "too many nested f-strings")
 		return
 	}
 	l.fstrings = append(l.fstrings, fstring{

@@ -265,16 +265,16 @@ func (l *lexer) lineJoin() {
 	start := l.pos
 	switch {
 	case l.buf[start+1] != '\n':
-		l.bad(start, start+1, "unexpected character after line continuation character")
+		l.badToken(start, start+1, "unexpected character after line continuation character")
 	case start+2 >= l.n:
-		l.bad(start, start+1, "unexpected end of file after line continuation character")
+		l.badToken(start, start+1, "unexpected end of file after line continuation character")
 	default:
 		l.pos += 2
 	}
 }
 
-// bad emits a piece that is no token, with the reason.
-func (l *lexer) bad(start, end int, message string) {
+// badToken emits a piece that is no token, with the reason.
+func (l *lexer) badToken(start, end int, message string) {
 	l.complain(start, message)
 	l.emit(tErr, 0, start, end)
 	l.pos = end
@@ -290,7 +290,7 @@ func (l *lexer) open(c byte) {
 	}
 	if len(l.brackets) >= maxBrackets {
 		l.broken = true
-		l.bad(l.pos, l.pos+1, "too many nested parentheses")
+		l.badToken(l.pos, l.pos+1, "too many nested parentheses")
 		return
 	}
 	l.brackets = append(l.brackets, bracket{uint32(l.pos), k, false})
@@ -354,7 +354,7 @@ func (l *lexer) word() {
 			if at > 0 {
 				l.emit(tName, 0, start, start+at)
 			}
-			l.bad(start+at, start+at+size, "invalid character '"+string(r)+"'")
+			l.badToken(start+at, start+at+size, "invalid character '"+string(r)+"'")
 			return
 		}
 		l.emit(tName, 0, start, end)
@@ -484,7 +484,7 @@ func (l *lexer) operator(c byte) {
 		}
 	}
 	if k == tErr {
-		l.bad(start, start+1, "invalid character")
+		l.badToken(start, start+1, "invalid character")
 		return
 	}
 	l.emit(k, s, start, start+size)

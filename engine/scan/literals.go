@@ -86,7 +86,7 @@ func (l *lexer) badNumber(start, end int) {
 	for isWord[l.buf[end]] {
 		end++
 	}
-	l.bad(start, max(end, start+1), "invalid number")
+	l.badToken(start, max(end, start+1), "invalid number")
 }
 
 func isHex(c byte) bool {
@@ -153,7 +153,7 @@ func (l *lexer) lexString(start, open int) {
 		l.complain(start, "the string prefix ur is not Python 3")
 	}
 	if s&sTriple != 0 && l.noTriple[tripleIndex(quote)] {
-		l.bad(start, body, "unterminated triple-quoted string literal")
+		l.badToken(start, body, "unterminated triple-quoted string literal")
 		return
 	}
 	if formatted {
@@ -168,7 +168,7 @@ func (l *lexer) lexString(start, open int) {
 			// Nothing after it can be trusted, yet it may be code: go on as if the quotes were not there.
 			l.noTriple[tripleIndex(quote)] = true
 			l.recovering = true
-			l.bad(start, body, "unterminated triple-quoted string literal")
+			l.badToken(start, body, "unterminated triple-quoted string literal")
 			return
 		}
 		escapes = bytes.IndexByte(l.buf[body:end], '\\') >= 0
@@ -212,7 +212,7 @@ func (l *lexer) unterminated(start, end int) {
 	if l.recovering {
 		l.brackets, l.fstrings = l.brackets[:0], l.fstrings[:0]
 	}
-	l.bad(start, end, "unterminated string literal")
+	l.badToken(start, end, "unterminated string literal")
 }
 
 func tripleIndex(quote byte) int {
@@ -249,15 +249,11 @@ func (l *lexer) checkEscapes(at, end int, isBytes bool) {
 			return
 		}
 		at += i + 2
-		width := 0
-		switch c := l.buf[at-1]; {
-		case c == 'x':
-			width = 2
-		case isBytes:
-		case c == 'u':
-			width = 4
-		case c == 'U':
-			width = 8
+		c := l.buf[at-1]
+		width := escapeWidth(c)
+		switch {
+		case isBytes && c != 'x':
+			width = 0
 		case c == 'N':
 			closing := bytes.IndexByte(l.buf[at:end], '}')
 			if l.buf[at] != '{' || closing < 2 {

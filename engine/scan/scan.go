@@ -37,13 +37,13 @@ type Result struct {
 
 // Import is one name that an import statement brings in.
 type Import struct {
-	Module           string
-	Level            int
-	Name, AsName     string
-	Line, Col        int
+	Module            string
+	Level             int
+	Name, AsName      string
+	Line, Col         int
 	NameLine, NameCol int
-	EndLine          int
-	Block            int // index into Result.Blocks, or -1 at module level
+	EndLine           int
+	Block             int // index into Result.Blocks, or -1 at module level
 }
 
 // Block is a compound statement, or a clause of one, that holds an import.

@@ -198,7 +198,7 @@ func (s *scanner) typeAlias() {
 
 // expressionStatement recognizes an expression that stands alone, and every kind of assignment.
 func (s *scanner) expressionStatement() {
-	first, wantDoc, strings := s.i, s.wantDoc, len(s.strings)
+	first, wantDoc, strings, calls := s.i, s.wantDoc, len(s.strings), s.callsOnAll
 	e := s.yieldOrStar()
 	switch s.k {
 	case tAssign:
@@ -229,8 +229,8 @@ func (s *scanner) expressionStatement() {
 		if wantDoc && e.kind == xStr && s.atEnd() {
 			s.strings = s.strings[:strings]
 		}
-		if t := s.toks[first]; t.kind == tName && t.sub == nAll && s.inModule() && !s.bad {
-			s.callOnAll(first, s.i)
+		if s.callsOnAll == calls+1 && s.inModule() && !s.bad && s.startsWithAll(first) && s.callOnAll(first, s.i) {
+			s.callsOnAll = calls
 		}
 	}
 }
@@ -246,6 +246,9 @@ func (s *scanner) assignment(first int, e expr) {
 			s.bound = append(s.bound, e.a)
 		} else {
 			s.bindTargets(first, s.i)
+			if e.kind == xSubscript && s.startsWithAll(first) {
+				s.touchAll()
+			}
 		}
 		s.advance()
 		first = s.i

@@ -1,0 +1,737 @@
+"""What a name in a build file stands for, seen from one point of an actual evaluation.
+
+The engine's call stacks say which function runs on behalf of which call. `Env` is one such activation; from it a
+parameter leads to the argument of the caller, a variable to its assignments, a loaded symbol to the file that defines
+it. Nothing is executed here: `Scopes` finds the expressions that a name stands for, and evaluates constant ones.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from buildfix.buildfile import BuildFile, BuildFileError, Function
+
+MAX_DEPTH = 60
+"""How many steps a name may be away from what it stands for."""
+
+MAX_STEPS = 100_000
+"""How many expressions one question may look at. Build files may be hostile."""
+
+MAX_LENGTH = 10_000
+"""How long a value may be that is evaluated here, in characters or items."""
+
+
+class _Unknown:
+    """What cannot be told without running the code."""
+
+    def __repr__(self) -> str:
+        return "UNKNOWN"
+
+
+UNKNOWN = _Unknown()
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Env:
+    """A function's activation, or the module level of a file (`function` is None), as of byte `offset`.
+
+    `caller` is the activation that called it and the call; `call` the call in progress at `offset`, if there is one.
+    `loops` holds what loop and comprehension variables stand for right now. `live`: taken from an actual stack.
+    """
+
+    file: BuildFile
+    function: Function | None
+    offset: int
+    caller: tuple[Env, ast.Call] | None = None
+    call: ast.Call | None = None
+    loops: Mapping[str, Part] = field(default_factory=dict)
+    live: bool = False
+
+    def at(self, offset: int) -> Env:
+        """The same activation, earlier."""
+        return replace(self, offset=offset, call=None)
+
+    def looping(self, loops: Mapping[str, Part]) -> Env:
+        """The same activation with these loop variables."""
+        return replace(self, loops={**self.loops, **loops})
+
+
+class Part(NamedTuple):
+    """An expression that makes up (a part of) a value, where it is evaluated, and under which conditions.
+
+    `item`: the expression is one element that is added to a list, not a list. `default`: it is a parameter's default
+    value. `defined`: the statement that binds it, for what is bound by other means than an argument.
+    """
+
+    expr: ast.AST
+    env: Env
+    conditions: tuple[str, ...] = ()
+    item: bool = False
+    default: bool = False
+
+
+class Binding(NamedTuple):
+    """A statement that binds or changes a name. `key` is set where it changes one key of the dict of that name.
+
+    `how`: set, extend, append, for, unpack, def, load, update.
+    """
+
+    how: str
+    start: int
+    guards: tuple[tuple[ast.If | ast.For, bool], ...]
+    node: ast.AST
+    key: str | None = None
+    path: tuple[int, ...] = ()
+
+
+class Scopes:
+    """All files of a run, parsed when first asked for."""
+
+    def __init__(self, read: Callable[[str], bytes | None], loads: Mapping[tuple[str, str], str]) -> None:
+        """`loads` maps (file, module as written) to the path of the file that the load found."""
+        self._read = read
+        self._loads = loads
+        self._steps = 0
+        self._files: dict[str, BuildFile | BuildFileError] = {}
+        self._bindings: dict[tuple[str, Function | None], dict[str, list[Binding]]] = {}
+
+    def file(self, path: str) -> BuildFile:
+        """A parsed file; raises BuildFileError if it cannot be read or parsed."""
+        if path not in self._files:
+            data = self._read(path)
+            try:
+                if data is None:
+                    raise BuildFileError(path, 0, "cannot be read")
+                self._files[path] = BuildFile.parse(path, data)
+            except BuildFileError as error:
+                self._files[path] = error
+        found = self._files[path]
+        if isinstance(found, BuildFileError):
+            raise found
+        return found
+
+    def restart(self) -> None:
+        """Allow a new question its full number of steps."""
+        self._steps = 0
+
+    def _exhausted(self, depth: int) -> bool:
+        self._steps += 1
+        return depth > MAX_DEPTH or self._steps > MAX_STEPS
+
+    # Calls and their arguments
+
+    def argument(self, call: ast.Call, name: str, env: Env, function: Function | None = None) -> list[Part]:
+        """What a call passes for the parameter or attribute `name`; [] if it passes nothing.
+
+        `function` is the callee, if known; positional arguments need it.
+        """
+        for keyword in call.keywords:
+            if keyword.arg == name:
+                return [Part(keyword.value, env)]
+        index = _position(function, name)
+        if index is not None and index < len(call.args) and not any(_starred(a) for a in call.args[: index + 1]):
+            return [Part(call.args[index], env)]
+        for keyword in reversed(call.keywords):
+            if keyword.arg is None:
+                found = self.lookup(keyword.value, name, env)
+                if found:
+                    return found
+        return []
+
+    def function(self, expr: ast.expr, env: Env, depth: int = 0) -> Part | None:
+        """The function that an expression stands for: a Part whose `expr` is its definition."""
+        found = [p for p in self.parts(expr, env, depth + 1) if isinstance(p.expr, ast.FunctionDef | ast.Lambda)]
+        return found[0] if len(found) == 1 else None
+
+    def entered(self, call: ast.Call, env: Env, depth: int = 0) -> Env | None:
+        """The activation of the function that a call calls, as of its end; None if that is not known."""
+        callee = self.function(call.func, env, depth)
+        if callee is None:
+            return None
+        assert isinstance(callee.expr, ast.FunctionDef | ast.Lambda)
+        return Env(callee.env.file, callee.expr, callee.env.file.end(callee.expr), (env, call))
+
+    def returns(self, env: Env) -> list[Part]:
+        """What the function of an activation returns."""
+        function = env.function
+        if isinstance(function, ast.Lambda):
+            return [Part(function.body, env)]
+        if function is None:
+            return []
+        found = []
+        for guards, statement in _statements(function.body, ()):
+            if isinstance(statement, ast.Return) and statement.value is not None:
+                conditions = tuple(_condition(env.file, guard, taken) for guard, taken in guards)
+                found.append(Part(statement.value, env.at(env.file.start(statement)), conditions))
+        return found
+
+    # Names
+
+    def parts(self, expr: ast.expr, env: Env, depth: int = 0) -> list[Part]:
+        """Follow names, subscripts, fields and `.get` to the expressions that make up a value.
+
+        What cannot be followed comes back as it is.
+        """
+        if self._exhausted(depth):
+            return [Part(expr, env)]
+        found: list[Part] = []
+        match expr:
+            case ast.Name(id=name):
+                found = self._name(name, None, env, depth)
+            case ast.Subscript(value=value, slice=index) if not isinstance(index, ast.Slice):
+                key = self.evaluate(index, env, depth + 1)
+                if isinstance(key, str):
+                    found = self.lookup(value, key, env, depth + 1)
+                elif isinstance(key, int):
+                    found = self._indexed(value, key, env, depth + 1)
+            case ast.Call(func=ast.Attribute(value=value, attr="get" | "pop" | "setdefault"), args=[first, *rest]):
+                key = self.evaluate(first, env, depth + 1)
+                if isinstance(key, str):
+                    found = self.lookup(value, key, env, depth + 1)
+                    if not found or any(p.conditions for p in found):
+                        found = found + [Part(r, env) for r in rest[:1]]
+            case ast.Attribute(value=value, attr=name):
+                for part in self.parts(value, env, depth + 1):
+                    if isinstance(part.expr, ast.Call) and _callee(part.expr) in ("struct", "record"):
+                        found += self.argument(part.expr, name, part.env)
+        if not found:
+            return [Part(expr, env)]
+        return [followed for part in found for followed in self._followed(part, depth)]
+
+    def _followed(self, part: Part, depth: int) -> list[Part]:
+        if part.item or not isinstance(part.expr, ast.Name | ast.Subscript | ast.Attribute | ast.Call):
+            return [part]
+        return [
+            p._replace(conditions=part.conditions + p.conditions, default=part.default or p.default)
+            for p in self.parts(part.expr, part.env, depth + 1)
+        ]
+
+    def lookup(self, expr: ast.expr, key: str, env: Env, depth: int = 0) -> list[Part]:
+        """What a dict-like expression holds under a key; [] if it holds nothing there, or that is not known."""
+        if self._exhausted(depth):
+            return []
+        match expr:
+            case ast.Name(id=name):
+                return self._name(name, key, env, depth)
+            case ast.Dict(keys=keys, values=items):
+                for k, item in reversed(list(zip(keys, items, strict=True))):
+                    found = self.lookup(item, key, env, depth + 1) if k is None else []
+                    if k is not None and self.evaluate(k, env, depth + 1) == key:
+                        found = [Part(item, env)]
+                    if found:
+                        return found
+                return []
+            case ast.BinOp(left=left, op=ast.BitOr() | ast.Add(), right=right):
+                return self.lookup(right, key, env, depth + 1) or self.lookup(left, key, env, depth + 1)
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                return [
+                    part._replace(conditions=(condition, *part.conditions))
+                    for branch, condition in _branches(env.file, test, body, orelse)
+                    for part in self.lookup(branch, key, env, depth + 1)
+                ]
+            case ast.Call(args=args) if _callee(expr) in ("dict", "struct"):
+                found = self.argument(expr, key, env)
+                return found or (self.lookup(args[0], key, env, depth + 1) if args else [])
+            case ast.Call():
+                inside = self.entered(expr, env, depth + 1)
+                returned = self.returns(inside) if inside else []
+                return [
+                    found._replace(conditions=part.conditions + found.conditions)
+                    for part in returned
+                    if isinstance(part.expr, ast.expr)
+                    for found in self.lookup(part.expr, key, part.env, depth + 1)
+                ]
+            case ast.Subscript() | ast.Attribute():
+                return [
+                    found._replace(conditions=part.conditions + found.conditions)
+                    for part in self.parts(expr, env, depth + 1)
+                    if isinstance(part.expr, ast.expr) and part.expr is not expr
+                    for found in self.lookup(part.expr, key, part.env, depth + 1)
+                ]
+        return []
+
+    def _indexed(self, expr: ast.expr, index: int, env: Env, depth: int) -> list[Part]:
+        found = []
+        for part in self.parts(expr, env, depth + 1):
+            if isinstance(part.expr, ast.List | ast.Tuple) and -len(part.expr.elts) <= index < len(part.expr.elts):
+                found.append(part._replace(expr=part.expr.elts[index]))
+        return found
+
+    def _name(self, name: str, key: str | None, env: Env, depth: int) -> list[Part]:
+        """The parts of a variable (or of one key of the dict that it holds) as of the env's offset."""
+        function = env.function
+        while True:
+            bindings = self.bindings(env.file, function).get(name, [])
+            is_parameter = function is not None and name in parameters(function)
+            if name in env.loops or bindings or is_parameter or function is None:
+                break
+            function = _enclosing(env.file, function)
+            env = self._outer(env, function)
+        parts = self._parameter(name, key, env, depth) if is_parameter else []
+        if name in env.loops and not any(b.how == "for" for b in bindings):
+            parts = self._keyed(env.loops[name], key, depth)
+        for binding in bindings:
+            inside = self._guards(binding, env)
+            if binding.start >= env.offset or inside is None or binding.key not in (None, key):
+                continue
+            found = [p._replace(conditions=inside + p.conditions) for p in self._bound(binding, name, key, env, depth)]
+            replaces = binding.how not in ("extend", "append", "update") and not inside
+            parts = found if replaces else parts + found
+        return parts
+
+    def _outer(self, env: Env, function: Function | None) -> Env:
+        """The activation around a function: the one on the stack if it is there, else one of unknown arguments."""
+        if function is not None:
+            active: Env | None = env
+            while active is not None:
+                if active.function is function:
+                    return active
+                active = active.caller[0] if active.caller else None
+        return Env(env.file, function, len(env.file.data) + 1)
+
+    def _parameter(self, name: str, key: str | None, env: Env, depth: int) -> list[Part]:
+        assert env.function is not None
+        arguments = env.function.args
+        if env.caller is None:
+            return []
+        caller, call = env.caller
+        if arguments.kwarg and arguments.kwarg.arg == name:
+            if key is None or key in parameters(env.function):
+                return []
+            return self.argument(call, key, caller)
+        found = self.argument(call, name, caller, env.function)
+        if not found:
+            default = _default(env.function, name)
+            module = Env(env.file, None, len(env.file.data) + 1)
+            found = [Part(default, module, default=True)] if default is not None else []
+        return [p for part in found for p in self._keyed(part, key, depth)]
+
+    def _keyed(self, part: Part, key: str | None, depth: int) -> list[Part]:
+        if key is None or not isinstance(part.expr, ast.expr):
+            return [part]
+        return [
+            p._replace(conditions=part.conditions + p.conditions)
+            for p in self.lookup(part.expr, key, part.env, depth + 1)
+        ]
+
+    def _guards(self, binding: Binding, env: Env) -> tuple[str, ...] | None:
+        """The conditions that a binding stands under and the env's offset does not; None if the two exclude one
+        another."""
+        found = []
+        for guard, taken in binding.guards:
+            if isinstance(guard, ast.For):
+                continue
+            start, end = env.file.span(guard)
+            if not start <= env.offset < end:
+                found.append(_condition(env.file, guard, taken))
+                continue
+            body = guard.body if taken else guard.orelse
+            if not env.file.start(body[0]) <= env.offset < env.file.end(body[-1]):
+                return None
+        return tuple(found)
+
+    def _bound(self, binding: Binding, name: str, key: str | None, env: Env, depth: int) -> list[Part]:
+        node, here = binding.node, env.at(binding.start)
+        match binding.how:
+            case "def":
+                return [Part(node, here)]
+            case "load":
+                return self._loaded(node, name, key, here, depth)
+            case "for":
+                part = env.loops.get(name)
+                return self._keyed(part, key, depth) if part else []
+            case "append":
+                return [Part(node, here, item=True)] if binding.key == key else []
+        assert isinstance(node, ast.expr)
+        part = Part(node, here)
+        for index in binding.path:
+            found = self._indexed(part.expr, index, part.env, depth + 1) if isinstance(part.expr, ast.expr) else []
+            if len(found) != 1:
+                return []
+            part = found[0]
+        return [part] if binding.key is not None and binding.key == key else self._keyed(part, key, depth)
+
+    def _loaded(self, node: ast.AST, name: str, key: str | None, env: Env, depth: int) -> list[Part]:
+        assert isinstance(node, ast.Call)
+        module = node.args[0].value if node.args and isinstance(node.args[0], ast.Constant) else ""
+        path = self._loads.get((env.file.path, str(module)))
+        renamed = {k.arg: k.value.value for k in node.keywords if isinstance(k.value, ast.Constant)}
+        original = renamed.get(name, name)
+        try:
+            file = self.file(path) if path else None
+        except BuildFileError:
+            return []
+        return self._name(str(original), key, Env(file, None, len(file.data) + 1), depth + 1) if file else []
+
+    def bindings(self, file: BuildFile, function: Function | None) -> dict[str, list[Binding]]:
+        """What the statements of a scope bind, by name, in order."""
+        where = (file.path, function)
+        if where not in self._bindings:
+            found: dict[str, list[Binding]] = {}
+            body = file.tree.body if function is None else function.body if isinstance(function, ast.FunctionDef) else []
+            for guards, statement in _statements(body, ()):
+                for name, binding in _bindings_of(file, statement, guards):
+                    found.setdefault(name, []).append(binding)
+            self._bindings[where] = found
+        return self._bindings[where]
+
+    # Loops
+
+    def items(self, expr: ast.expr, env: Env, depth: int = 0) -> list[Part] | None:
+        """The items that a loop over an expression runs through, in order; None if they are not known."""
+        if self._exhausted(depth):
+            return None
+        match expr:
+            case ast.List(elts=elts) | ast.Tuple(elts=elts) | ast.Set(elts=elts):
+                found = []
+                for element in elts:
+                    inner = self.items(element.value, env, depth + 1) if isinstance(element, ast.Starred) else None
+                    found += [Part(element, env)] if inner is None else inner
+                return found
+            case ast.Dict(keys=keys):
+                return [Part(key, env) for key in keys if key is not None] if None not in keys else None
+            case ast.BinOp(left=left, op=ast.Add(), right=right):
+                first, second = self.items(left, env, depth + 1), self.items(right, env, depth + 1)
+                return None if first is None or second is None else first + second
+            case ast.Call(func=ast.Attribute(value=value, attr="items" | "keys" | "values" as which), args=[]):
+                return self._dict_items(value, which, env, depth + 1)
+            case ast.Call(func=ast.Name(id="sorted" | "list" | "tuple" | "reversed" | "set"), args=[inner_expr]):
+                return self.items(inner_expr, env, depth + 1)
+            case ast.Call(func=ast.Name(id="enumerate"), args=[inner_expr]):
+                inner = self.items(inner_expr, env, depth + 1)
+                return None if inner is None else [_pair(ast.Constant(i), p) for i, p in enumerate(inner)]
+        parts = self.parts(expr, env, depth + 1)
+        if any(part.expr is not expr for part in parts):
+            lists = [[p] if p.item else self._part_items(p, depth) for p in parts]
+            return None if any(one is None for one in lists) else [item for one in lists if one for item in one]
+        value = self.evaluate(expr, env, depth + 1)
+        if isinstance(value, list | tuple | dict | range):
+            return [Part(_constant(item), env) for item in value]
+        return None
+
+    def _part_items(self, part: Part, depth: int) -> list[Part] | None:
+        return self.items(part.expr, part.env, depth + 1) if isinstance(part.expr, ast.expr) else None
+
+    def _dict_items(self, expr: ast.expr, which: str, env: Env, depth: int) -> list[Part] | None:
+        parts = self.parts(expr, env, depth + 1)
+        found = []
+        for part in parts:
+            if not isinstance(part.expr, ast.Dict) or None in part.expr.keys:
+                return None
+            for key, value in zip(part.expr.keys, part.expr.values, strict=True):
+                assert key is not None
+                pair = ast.Tuple([key, value], ast.Load())
+                found.append(Part({"items": pair, "keys": key, "values": value}[which], part.env))
+        return found
+
+    def unpack(self, target: ast.expr, item: Part) -> dict[str, Part]:
+        """What the names of a loop's target stand for in the iteration of an item."""
+        if isinstance(target, ast.Name):
+            return {target.id: item}
+        if isinstance(target, ast.Tuple | ast.List) and isinstance(item.expr, ast.expr):
+            parts = self.parts(item.expr, item.env)
+            if len(parts) == 1 and isinstance(parts[0].expr, ast.Tuple | ast.List):
+                elements = parts[0].expr.elts
+                if len(elements) == len(target.elts):
+                    found: dict[str, Part] = {}
+                    for name, element in zip(target.elts, elements, strict=True):
+                        found |= self.unpack(name, parts[0]._replace(expr=element))
+                    return found
+        return {}
+
+    # Constants
+
+    def evaluate(self, expr: ast.AST, env: Env, depth: int = 0) -> Any:
+        """The value of an expression that is made of constants, or UNKNOWN."""
+        if self._exhausted(depth):
+            return UNKNOWN
+        try:
+            value = self._evaluate(expr, env, depth + 1)
+        except (TypeError, ValueError, KeyError, IndexError, AttributeError, ArithmeticError):
+            return UNKNOWN
+        return UNKNOWN if isinstance(value, str | list | dict | tuple) and len(value) > MAX_LENGTH else value
+
+    def _evaluate(self, expr: ast.AST, env: Env, depth: int) -> Any:
+        def value(node: ast.AST) -> Any:
+            return self.evaluate(node, env, depth)
+
+        match expr:
+            case ast.Constant(value=constant):
+                return constant
+            case ast.List(elts=elts) | ast.Tuple(elts=elts):
+                items = [value(e) for e in elts]
+                return UNKNOWN if UNKNOWN in items else items if isinstance(expr, ast.List) else tuple(items)
+            case ast.Dict(keys=keys, values=values):
+                pairs = [(value(k) if k else UNKNOWN, value(v)) for k, v in zip(keys, values, strict=True)]
+                return UNKNOWN if any(UNKNOWN in pair for pair in pairs) else dict(pairs)
+            case ast.JoinedStr(values=values):
+                texts = [value(v.value) if isinstance(v, ast.FormattedValue) else value(v) for v in values]
+                return UNKNOWN if UNKNOWN in texts else "".join(str(t) for t in texts)
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                known = value(test)
+                return UNKNOWN if known is UNKNOWN else value(body if known else orelse)
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                known = value(operand)
+                return UNKNOWN if known is UNKNOWN else not known
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return -value(operand)
+            case ast.BoolOp(op=op, values=values):
+                result: Any = UNKNOWN
+                for node in values:
+                    result = value(node)
+                    if result is UNKNOWN or bool(result) is isinstance(op, ast.Or):
+                        break
+                return result
+            case ast.Compare(left=left, ops=[op], comparators=[right]):
+                return _compare(op, value(left), value(right))
+            case ast.BinOp(left=left, op=op, right=right):
+                return _operate(op, value(left), value(right))
+            case ast.Call(func=func, args=args, keywords=keywords):
+                named = {k.arg or "**": value(k.value) for k in keywords}
+                return self._call(expr, func, [value(a) for a in args], named, env, depth)
+            case ast.Name() | ast.Subscript() | ast.Attribute():
+                parts = self.parts(expr, env, depth)
+                if len(parts) == 1 and parts[0].expr is not expr and not parts[0].conditions and not parts[0].item:
+                    return self.evaluate(parts[0].expr, parts[0].env, depth)
+                if isinstance(expr, ast.Subscript) and all(p.expr is expr for p in parts):
+                    index = value(expr.slice)
+                    base = value(expr.value)
+                    return UNKNOWN if UNKNOWN in (index, base) else base[index]
+        return UNKNOWN
+
+    def _call(
+        self, expr: ast.Call, func: ast.expr, args: list[Any], keywords: dict[str, Any], env: Env, depth: int
+    ) -> Any:
+        known = UNKNOWN not in args and UNKNOWN not in keywords.values() and "**" not in keywords
+        match func:
+            case ast.Attribute(value=base, attr=method) if method in _METHODS:
+                receiver = self.evaluate(base, env, depth)
+                if known and isinstance(receiver, str | dict) and not _too_much(receiver, method):
+                    result = getattr(receiver, method)(*args, **keywords)
+                    return list(result) if method in ("keys", "values", "items", "partition", "rpartition") else result
+            case ast.Name(id=name) if name in _FUNCTIONS and known:
+                return _FUNCTIONS[name](*args, **keywords)
+        parts = self.parts(expr, env, depth)
+        if len(parts) == 1 and parts[0].expr is not expr:
+            return self.evaluate(parts[0].expr, parts[0].env, depth)
+        inside = self.entered(expr, env, depth)
+        returned = self.returns(inside) if inside else []
+        if len(returned) == 1 and not returned[0].conditions:
+            return self.evaluate(returned[0].expr, returned[0].env, depth)
+        return UNKNOWN
+
+
+_METHODS = frozenset(
+    ("endswith", "format", "get", "items", "join", "keys", "lower", "lstrip", "partition", "removeprefix")
+    + ("removesuffix", "replace", "rpartition", "rsplit", "rstrip", "split", "startswith", "strip", "title", "upper")
+    + ("values",)
+)
+_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
+    "len": len, "str": str, "list": list, "tuple": tuple, "sorted": sorted, "range": lambda *a: list(range(*a)[:10000]),
+    "bool": bool, "int": int, "min": min, "max": max, "reversed": lambda x: list(reversed(x)), "dict": dict,
+    "zip": lambda *a: list(zip(*a, strict=False)), "enumerate": lambda *a: list(enumerate(*a)),
+}  # fmt: skip
+
+
+def parameters(function: Function) -> tuple[str, ...]:
+    """The names of a function's parameters; `*args` and `**kwargs` come last."""
+    arguments = function.args
+    extra = [extra.arg for extra in (arguments.vararg, arguments.kwarg) if extra]
+    return (*(a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)), *extra)
+
+
+def accepts(function: Function, name: str) -> bool:
+    """Whether a function can be called with `name = ...`."""
+    arguments = function.args
+    named = (*arguments.args, *arguments.kwonlyargs)
+    return arguments.kwarg is not None or any(argument.arg == name for argument in named)
+
+
+def _position(function: Function | None, name: str) -> int | None:
+    if function is None:
+        return None
+    names = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
+    return names.index(name) if name in names else None
+
+
+def _default(function: Function, name: str) -> ast.expr | None:
+    arguments = function.args
+    positional = [*arguments.posonlyargs, *arguments.args]
+    with_default = positional[len(positional) - len(arguments.defaults) :]
+    pairs: list[tuple[ast.arg, ast.expr | None]] = [
+        *zip(with_default, arguments.defaults, strict=True),
+        *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
+    ]
+    return next((default for argument, default in pairs if argument.arg == name), None)
+
+
+def _enclosing(file: BuildFile, node: ast.AST) -> Function | None:
+    while node in file.parents:
+        node = file.parents[node]
+        if isinstance(node, ast.FunctionDef | ast.Lambda):
+            return node
+    return None
+
+
+def _callee(call: ast.Call) -> str:
+    return call.func.id if isinstance(call.func, ast.Name) else ""
+
+
+def _starred(node: ast.expr) -> bool:
+    return isinstance(node, ast.Starred)
+
+
+_Guards = tuple[tuple[ast.If | ast.For, bool], ...]
+
+
+def _statements(body: Sequence[ast.stmt], guards: _Guards) -> Iterator[tuple[_Guards, ast.stmt]]:
+    """The statements of a scope with what they stand under; nested functions are not entered."""
+    for statement in body:
+        yield guards, statement
+        if isinstance(statement, ast.If | ast.For):
+            yield from _statements(statement.body, (*guards, (statement, True)))
+            yield from _statements(statement.orelse, (*guards, (statement, False)))
+
+
+def _condition(file: BuildFile, guard: ast.If | ast.For, taken: bool) -> str:
+    if isinstance(guard, ast.For):
+        return f"for {file.source(guard.target)} in {file.source(guard.iter)}"
+    return file.source(guard.test) if taken else f"not ({file.source(guard.test)})"
+
+
+def _branches(
+    file: BuildFile, test: ast.expr, body: ast.expr, orelse: ast.expr
+) -> tuple[tuple[ast.expr, str], tuple[ast.expr, str]]:
+    text = file.source(test)
+    return (body, text), (orelse, f"not ({text})")
+
+
+def _bindings_of(file: BuildFile, statement: ast.stmt, guards: _Guards) -> Iterator[tuple[str, Binding]]:
+    start = file.start(statement)
+    match statement:
+        case ast.FunctionDef(name=name):
+            yield name, Binding("def", start, guards, statement)
+        case ast.Assign(targets=targets, value=value):
+            for target in targets:
+                yield from _targets(target, value, start, guards)
+        case ast.AnnAssign(target=target, value=ast.expr() as value):
+            yield from _targets(target, value, start, guards)
+        case ast.AugAssign(target=ast.Name(id=name), value=value):
+            yield name, Binding("extend" if isinstance(statement.op, ast.Add) else "update", start, guards, value)
+        case ast.AugAssign(target=ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str(key)))):
+            yield name, Binding("extend", start, guards, statement.value, key)
+        case ast.For(target=target, iter=iterated):
+            for name in (n.id for n in ast.walk(target) if isinstance(n, ast.Name)):
+                yield name, Binding("for", start, guards, iterated)
+        case ast.Expr(value=ast.Call(func=ast.Name(id="load")) as call):
+            for argument in call.args[1:]:
+                if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
+                    yield argument.value, Binding("load", start, guards, call)
+            for keyword in call.keywords:
+                if keyword.arg:
+                    yield keyword.arg, Binding("load", start, guards, call)
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=owner, attr=method), args=args, keywords=keywords)):
+            yield from _mutation(owner, method, args, keywords, start, guards)
+
+
+def _targets(target: ast.expr, value: ast.expr, start: int, guards: _Guards) -> Iterator[tuple[str, Binding]]:
+    match target:
+        case ast.Name(id=name):
+            yield name, Binding("set", start, guards, value)
+        case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str(key))):
+            yield name, Binding("set", start, guards, value, key)
+        case ast.Tuple(elts=elts) | ast.List(elts=elts):
+            for index, element in enumerate(elts):
+                for name, binding in _targets(element, value, start, guards):
+                    if binding.key is None:
+                        yield name, binding._replace(path=(index, *binding.path))
+
+
+def _mutation(
+    owner: ast.expr, method: str, args: list[ast.expr], keywords: list[ast.keyword], start: int, guards: _Guards
+) -> Iterator[tuple[str, Binding]]:
+    """`x.append(e)`, `x["k"].extend(l)`, `x.update(k = v)`, `x.setdefault("k", v)`."""
+    key: str | None = None
+    match owner:
+        case ast.Name(id=name):
+            pass
+        case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str(key))):
+            pass
+        case _:
+            return
+    match method, args:
+        case "append", [element]:
+            yield name, Binding("append", start, guards, element, key)
+        case "insert", [_, element]:
+            yield name, Binding("append", start, guards, element, key)
+        case "extend", [more]:
+            yield name, Binding("extend", start, guards, more, key)
+        case "setdefault", [ast.Constant(value=str(inner)), default] if key is None:
+            yield name, Binding("update", start, guards, default, inner)
+        case "update", _ if key is None:
+            for argument in args:
+                if isinstance(argument, ast.Dict):
+                    for k, v in zip(argument.keys, argument.values, strict=True):
+                        if isinstance(k, ast.Constant) and isinstance(k.value, str):
+                            yield name, Binding("set", start, guards, v, k.value)
+                else:
+                    yield name, Binding("update", start, guards, argument)
+            for keyword in keywords:
+                if keyword.arg:
+                    yield name, Binding("set", start, guards, keyword.value, keyword.arg)
+
+
+def _too_much(receiver: str | dict[Any, Any], method: str) -> bool:
+    """Whether a `format` does more than to put in a value: it could make a huge string out of a small one."""
+    return method == "format" and isinstance(receiver, str) and re.search(r"\{[^{}]*[:!.\[]", receiver) is not None
+
+
+def _pair(first: ast.expr, second: Part) -> Part:
+    assert isinstance(second.expr, ast.expr)
+    return second._replace(expr=ast.Tuple([first, second.expr], ast.Load()))
+
+
+def _constant(value: Any) -> ast.expr:
+    if isinstance(value, list | tuple):
+        return ast.Tuple([_constant(item) for item in value], ast.Load())
+    if isinstance(value, dict):
+        return ast.Dict([_constant(k) for k in value], [_constant(v) for v in value.values()])
+    return ast.Constant(value)
+
+
+def _compare(op: ast.cmpop, left: Any, right: Any) -> Any:
+    if left is UNKNOWN or right is UNKNOWN:
+        return UNKNOWN
+    match op:
+        case ast.Eq():
+            return left == right
+        case ast.NotEq():
+            return left != right
+        case ast.In():
+            return left in right
+        case ast.NotIn():
+            return left not in right
+        case ast.Lt():
+            return left < right
+        case ast.Gt():
+            return left > right
+    return UNKNOWN
+
+
+def _operate(op: ast.operator, left: Any, right: Any) -> Any:
+    if left is UNKNOWN or right is UNKNOWN:
+        return UNKNOWN
+    match op:
+        case ast.Add():
+            return left + right
+        case ast.Mod() if not isinstance(left, str) or not re.search(r"%[^%sdr]", left):
+            return left % right
+        case ast.BitOr() if isinstance(left, dict):
+            return left | right
+        case ast.Sub():
+            return left - right
+    return UNKNOWN

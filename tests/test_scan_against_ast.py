@@ -1,0 +1,601 @@
+"""The source scanner against CPython's `ast`, over the standard library and site-packages of the running interpreter.
+
+`Reference` states the facts of docs/protocol.md once more, from the tree that CPython builds. It shares nothing with
+the scanner: where the two differ, one of them is wrong.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+MARKER_WORDS = ["@manual", "@noautodeps"]
+DYNAMIC = {
+    "import_module", "__import__", "load_library", "find_spec", "iter_modules", "walk_packages", "extend_path", "patch",
+}  # fmt: skip
+# Before 3.12, `ast` gives what stands inside an f-string no true position.
+FSTRING_POSITIONS = sys.version_info >= (3, 12)
+
+NAME = r"[^\W\d]\w*"
+DOTTED = re.compile(rf"{NAME}(\.{NAME})+(:{NAME}(\.{NAME})*)?")
+DOTTED_PREFIX = re.compile(rf"((?:{NAME}\.)+)(?:{NAME}(?::[\w.]*)?)?")
+LABEL_START = re.compile(r"@{0,2}[A-Za-z0-9_.+~-]*//")
+IN_LABEL = r"[^\x00-\x20\x7f\\\"'<>:]"
+LABEL_REST = re.compile(rf"(?!/|\Z){IN_LABEL}*(:{IN_LABEL}+)?")
+LABEL_PREFIX_REST = re.compile(rf"(?!/){IN_LABEL}*(:{IN_LABEL}*)?")
+
+
+def is_module_or_label(text: str) -> bool:
+    """Whether a string constant is a dotted name or a label."""
+    if start := LABEL_START.match(text):
+        return LABEL_REST.fullmatch(text[start.end() :]) is not None
+    return DOTTED.fullmatch(text) is not None
+
+
+def whole_names(prefix: str) -> str:
+    """The whole names at the beginning of a string of which only `prefix` is known; empty if there are none."""
+    if start := LABEL_START.match(prefix):
+        if not LABEL_PREFIX_REST.fullmatch(prefix[start.end() :]):
+            return ""
+        end = max(prefix.rfind("/"), prefix.rfind(":")) + 1
+        return prefix[:end] if end > start.end() else ""
+    match = DOTTED_PREFIX.fullmatch(prefix)
+    return match[1] if match else ""
+
+
+def constant(node: ast.AST) -> str | None:
+    """The value of a string constant, or of an f-string without fields."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.JoinedStr) and all(isinstance(part, ast.Constant) for part in node.values):
+        return "".join(part.value for part in node.values if isinstance(part, ast.Constant))
+    return None
+
+
+def known_prefix(node: ast.AST) -> str | None:
+    """The beginning of a string that an expression is known to have; None if nothing is known."""
+    if (text := constant(node)) is not None:
+        return text
+    if isinstance(node, ast.JoinedStr):
+        first = node.values[0]
+        return first.value if isinstance(first, ast.Constant) else ""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Mod)):
+        prefix = known_prefix(node.left)
+        return prefix.partition("%")[0] if prefix and isinstance(node.op, ast.Mod) else prefix
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
+        text = constant(node.func.value)
+        return None if text is None else text.partition("{")[0]
+    return None
+
+
+class Block:
+    """A clause around a statement. `head` holds trees, or a name, in the shape that `comparable` gives to text."""
+
+    def __init__(self, kind: str, head: Any, line: int) -> None:
+        self.kind, self.head, self.line = kind, head, line
+
+
+def dump(node: ast.AST) -> str:
+    return ast.dump(node)
+
+
+def parsed(text: str) -> str:
+    return dump(ast.parse(f"({text}\n)", mode="eval").body)
+
+
+def comparable(kind: str, head: str) -> Any:
+    """The head of a block as the scanner gives it, as trees."""
+    if kind in ("def", "class"):
+        return head
+    if kind in ("if", "elif"):
+        return parsed(head)
+    if kind == "else":
+        return [parsed(part) for part in head.split(" || ")]
+    if kind == "try":
+        return [dump(item) for item in ast.parse(f"({head},)" if head else "()", mode="eval").body.elts]  # type: ignore[attr-defined]
+    if kind == "except":
+        return parsed(head)
+    if kind == "with":
+        return [dump(item) for item in ast.parse(f"with {head}: pass").body[0].items]  # type: ignore[attr-defined]
+    if kind == "match":
+        return dump(ast.parse(f"match {head}:\n case _: pass").body[0].subject)  # type: ignore[attr-defined]
+    if kind == "case":
+        return dump(ast.parse(f"match x:\n case {head}: pass").body[0].cases[0].pattern)  # type: ignore[attr-defined]
+    return head
+
+
+class Scope:
+    """A module, class or function; `declared` are its `global` names."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind, self.declared = kind, set[str]()
+
+
+class Reference(ast.NodeVisitor):
+    """The facts of one source, from its tree."""
+
+    def __init__(self, source: bytes) -> None:
+        tree = ast.parse(source)
+        self.lines = re.split(rb"\r\n|\r|\n", source)
+        self.imports: list[tuple[Any, ...]] = []
+        self.bound: list[tuple[int, int, str]] = []
+        self.all: list[str] = []
+        self.has_all = self.all_dynamic = self.stars = self.main = False
+        self.strings: list[tuple[str, str, tuple[int, int] | None]] = []
+        self.dynamic: list[tuple[str, str, str, int | None]] = []
+        self.chains: dict[str, int | None] = {}
+        self.blocks: list[Block] = []
+        self.scopes = [Scope("module")]
+        self.in_fstring = 0
+        self.body(tree.body, docstring=True)
+        imported = {
+            (asname or name) if name else (asname or module.partition(".")[0])
+            for module, _, name, asname, *_ in self.imports
+        }
+        self.chains = {text: line for text, line in self.chains.items() if text.partition(".")[0] in imported}
+
+    @property
+    def names(self) -> list[str]:
+        return list(dict.fromkeys(name for _, _, name in sorted(self.bound)))
+
+    # Blocks
+
+    def body(self, statements: list[ast.stmt], block: Block | None = None, *, docstring: bool = False) -> None:
+        if block:
+            self.blocks.append(block)
+        if docstring and isinstance(statements[:1] and statements[0], ast.Expr):
+            first = statements[0].value  # type: ignore[attr-defined]
+            if isinstance(first, ast.Constant) and isinstance(first.value, str):
+                statements = statements[1:]
+        for statement in statements:
+            self.visit(statement)
+        if block:
+            self.blocks.pop()
+
+    def keyword_line(self, keyword: bytes, before: list[Any], after: list[ast.stmt]) -> int:
+        """The line of an `else` or `finally`, of which the tree knows nothing."""
+        for number in range(before[-1].end_lineno + 1, after[0].lineno + 1):
+            if self.lines[number - 1].lstrip(b" \t\f").startswith(keyword):
+                return number
+        return -1
+
+    def visit_If(self, node: ast.If) -> None:
+        kind, conditions = "if", []
+        while True:
+            if len(self.scopes) == 1:
+                self.main = self.main or any(map(asks_for_main, ast.walk(node.test)))
+            self.visit(node.test)
+            conditions.append(dump(node.test))
+            self.body(node.body, Block(kind, conditions[-1], node.lineno))
+            orelse = node.orelse
+            if not orelse:
+                return
+            first = orelse[0]
+            text = self.lines[first.lineno - 1]
+            if not (isinstance(first, ast.If) and text[:].lstrip(b" \t\f").startswith(b"elif") and len(orelse) == 1):
+                break
+            node, kind = first, "elif"
+        self.body(orelse, Block("else", conditions, self.keyword_line(b"else", node.body, orelse)))
+
+    def loop(self, node: Any, kind: str) -> None:
+        self.body(node.body, Block(kind, "", node.lineno))
+        if node.orelse:
+            self.body(node.orelse, Block(f"{kind}-else", "", self.keyword_line(b"else", node.body, node.orelse)))
+
+    def visit_For(self, node: Any) -> None:
+        self.visit(node.target)
+        self.visit(node.iter)
+        self.loop(node, "for")
+
+    visit_AsyncFor = visit_For
+
+    def visit_While(self, node: ast.While) -> None:
+        self.visit(node.test)
+        self.loop(node, "while")
+
+    def visit_With(self, node: Any) -> None:
+        for item in node.items:
+            self.visit(item)
+        self.body(node.body, Block("with", [dump(item) for item in node.items], node.lineno))
+
+    visit_AsyncWith = visit_With
+
+    def visit_Try(self, node: Any) -> None:
+        base = parsed("BaseException")
+        heads = [dump(handler.type) if handler.type else base for handler in node.handlers]
+        self.body(node.body, Block("try", heads, node.lineno))
+        for handler, head in zip(node.handlers, heads, strict=True):
+            if handler.type:
+                self.visit(handler.type)
+            if handler.name:
+                self.bind(handler.name, handler.type.end_lineno, handler.type.end_col_offset)
+            self.body(handler.body, Block("except", head, handler.lineno))
+        last: list[Any] = node.handlers or node.body
+        if node.orelse:
+            self.body(node.orelse, Block("try-else", "", self.keyword_line(b"else", last, node.orelse)))
+        if node.finalbody:
+            line = self.keyword_line(b"finally", node.orelse or last, node.finalbody)
+            self.body(node.finalbody, Block("finally", "", line))
+
+    visit_TryStar = visit_Try
+
+    def visit_Match(self, node: Any) -> None:
+        self.visit(node.subject)
+        self.blocks.append(Block("match", dump(node.subject), node.lineno))
+        for case in node.cases:
+            self.visit(case.pattern)
+            if case.guard:
+                self.visit(case.guard)
+            # The line of `case` is that of its pattern, but for brackets that the tree does not know.
+            line = case.pattern.lineno
+            while not self.lines[line - 1].lstrip(b" \t\f").startswith(b"case"):
+                line -= 1
+            self.body(case.body, Block("case", dump(case.pattern), line))
+        self.blocks.pop()
+
+    def visit_MatchAs(self, node: Any) -> None:
+        self.generic_visit(node)
+        if node.name:
+            self.bind(node.name, node.end_lineno, node.end_col_offset - len(node.name.encode()))
+
+    visit_MatchStar = visit_MatchAs
+
+    def visit_MatchMapping(self, node: Any) -> None:
+        self.generic_visit(node)
+        if node.rest:
+            self.bind(node.rest, node.end_lineno, node.end_col_offset)
+
+    # Scopes
+
+    def visit_FunctionDef(self, node: Any) -> None:
+        for decorator in node.decorator_list:
+            self.visit(decorator)
+        self.bind(node.name, node.lineno, node.col_offset)
+        for parameter in getattr(node, "type_params", []):
+            self.visit(parameter)
+        self.visit(node.args)
+        if node.returns:
+            self.visit(node.returns)
+        self.scopes.append(Scope("def"))
+        self.body(node.body, Block("def", node.name, node.lineno), docstring=True)
+        self.scopes.pop()
+
+    visit_AsyncFunctionDef = visit_FunctionDef
+
+    def visit_ClassDef(self, node: Any) -> None:
+        for decorator in node.decorator_list:
+            self.visit(decorator)
+        self.bind(node.name, node.lineno, node.col_offset)
+        for part in [*getattr(node, "type_params", []), *node.bases, *node.keywords]:
+            self.visit(part)
+        self.scopes.append(Scope("class"))
+        self.body(node.body, Block("class", node.name, node.lineno), docstring=True)
+        self.scopes.pop()
+
+    def visit_Lambda(self, node: ast.Lambda) -> None:
+        self.visit(node.args)
+        self.scopes.append(Scope("def"))
+        self.visit(node.body)
+        self.scopes.pop()
+
+    def visit_Global(self, node: ast.Global) -> None:
+        self.scopes[-1].declared.update(node.names)
+
+    # Bindings
+
+    def bind(self, name: str, line: int, col: int, *, plain: bool = False) -> None:
+        scope = self.scopes[-1]
+        if scope.kind == "module" or name in scope.declared:
+            self.bound.append((line, col, name))
+            if name == "__all__" and not plain:
+                self.all_dynamic = True
+
+    def visit_Name(self, node: ast.Name) -> None:
+        if isinstance(node.ctx, ast.Store):
+            self.bind(node.id, node.lineno, node.col_offset)
+        elif isinstance(node.ctx, ast.Del) and node.id == "__all__" and self.scopes[-1].kind == "module":
+            self.all_dynamic = True
+
+    def comprehension(self, node: Any) -> None:
+        # Its targets are its own; what a walrus in it binds is not.
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.comprehension):
+                self.within_target(child.target)
+                self.visit(child.iter)
+                for condition in child.ifs:
+                    self.visit(condition)
+            else:
+                self.visit(child)
+
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = comprehension
+
+    def within_target(self, target: ast.expr) -> None:
+        self.scopes.append(Scope("comprehension"))
+        self.visit(target)
+        self.scopes.pop()
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
+        self.visit(node.target)
+        self.visit(node.value)
+
+    def visit_TypeAlias(self, node: Any) -> None:
+        self.visit(node.name)
+        for parameter in node.type_params:
+            self.visit(parameter)
+        self.visit(node.value)
+
+    def is_all(self, node: ast.AST) -> bool:
+        return isinstance(node, ast.Name) and node.id == "__all__" and self.scopes[-1].kind == "module"
+
+    def assigned(self, targets: list[Any], value: ast.expr) -> None:
+        for target in targets:
+            if self.is_all(target):
+                self.bind("__all__", target.lineno, target.col_offset, plain=True)
+            else:
+                self.visit(target)
+                if isinstance(target, ast.Subscript) and self.is_all(target.value):
+                    self.all_dynamic = True
+        if any(map(self.is_all, targets)):
+            self.extend_all(literal(value))
+        self.visit(value)
+
+    def extend_all(self, names: list[str] | None) -> None:
+        self.has_all = True
+        if names is None:
+            self.all_dynamic = True
+        else:
+            self.all += names
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        self.assigned(node.targets, node.value)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        self.visit(node.annotation)
+        if node.value:
+            self.assigned([node.target], node.value)
+        elif not isinstance(node.target, ast.Name):
+            self.visit(node.target)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> None:
+        if self.is_all(node.target) and not isinstance(node.op, ast.Add):
+            self.all_dynamic = True
+        self.assigned([node.target], node.value)
+
+    def visit_Expr(self, node: ast.Expr) -> None:
+        call = node.value
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and self.is_all(call.func.value):
+            names = None
+            if len(call.args) == 1 and not call.keywords:
+                if call.func.attr == "extend":
+                    names = literal(call.args[0])
+                elif call.func.attr == "append":
+                    names = literal(ast.List([call.args[0]], ast.Load()))
+            if names is not None:
+                self.extend_all(names)
+                self.generic_visit(call)
+                return
+        self.generic_visit(node)
+
+    # Imports
+
+    def imported(self, node: Any, module: str | None, level: int) -> None:
+        for alias in node.names:
+            path, name = (alias.name, "") if module is None else (module, alias.name)
+            blocks = tuple((block.kind, block.head, block.line) for block in self.blocks)
+            self.imports.append(
+                (path, level, name, alias.asname or "", node.lineno, node.col_offset)
+                + (alias.lineno, alias.col_offset, node.end_lineno, blocks)
+            )
+            if (alias.asname or name) == "__all__":
+                self.all_dynamic = True
+            self.stars = self.stars or name == "*"
+
+    def visit_Import(self, node: ast.Import) -> None:
+        self.imported(node, None, 0)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        self.imported(node, node.module or "", node.level)
+
+    # Strings, calls, chains
+
+    def place(self, node: Any) -> tuple[int, int] | None:
+        return (node.lineno, node.col_offset) if FSTRING_POSITIONS or not self.in_fstring else None
+
+    def visit_Constant(self, node: ast.Constant) -> None:
+        if isinstance(node.value, str) and is_module_or_label(node.value):
+            self.strings.append((node.value, "", self.place(node)))
+
+    def prefix(self, node: ast.AST, prefix: str) -> None:
+        if whole := whole_names(prefix):
+            self.strings.append((whole, "f", self.place(node)))
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
+        text = constant(node)
+        if text is not None:
+            if is_module_or_label(text):
+                self.strings.append((text, "", self.place(node)))
+            return
+        self.prefix(node, known_prefix(node) or "")
+        self.fields(node)
+
+    def fields(self, node: ast.JoinedStr) -> None:
+        self.in_fstring += 1
+        for part in node.values:
+            if isinstance(part, ast.FormattedValue):
+                self.visit(part.value)
+                if isinstance(part.format_spec, ast.JoinedStr):
+                    self.fields(part.format_spec)
+        self.in_fstring -= 1
+
+    def visit_BinOp(self, node: ast.BinOp) -> None:
+        if isinstance(node.op, (ast.Add, ast.Mod)) and constant(node.left) is not None:
+            self.prefix(node.left, known_prefix(node) or "")
+        self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        function = node.func
+        if isinstance(function, ast.Attribute):
+            if function.attr == "format" and constant(function.value) is not None:
+                self.prefix(function.value, known_prefix(node) or "")
+            owner = function.value
+            mutators = ("append", "extend", "insert", "remove", "pop", "clear")
+            if isinstance(owner, ast.Name) and owner.id == "__all__" and function.attr in mutators:
+                self.all_dynamic = True
+        last = getattr(function, "attr", getattr(function, "id", ""))
+        if last in DYNAMIC:
+            arguments = sorted([*node.args, *node.keywords], key=lambda a: (a.lineno, a.col_offset))
+            text, how = "", "none"
+            if arguments:
+                first: Any = arguments[0]
+                first = first.value if isinstance(first, ast.keyword) and first.arg else first
+                prefix = known_prefix(first)
+                text, how = prefix or "", "unknown"
+                if constant(first) is not None:
+                    how = "const"
+                elif prefix:
+                    how = "prefix"
+            place = self.place(node)
+            self.dynamic.append((dump(function), text, how, place and place[0]))
+        self.generic_visit(node)
+
+    def visit_Attribute(self, node: ast.Attribute) -> None:
+        names, inner = [node.attr], node.value
+        while isinstance(inner, ast.Attribute):
+            names.append(inner.attr)
+            inner = inner.value
+        if not isinstance(inner, ast.Name):
+            self.visit(inner)
+            return
+        text = ".".join([inner.id, *reversed(names)])
+        place = self.place(node)
+        line = place and place[0]
+        if text not in self.chains or line is None:
+            self.chains[text] = line
+
+
+def literal(node: ast.AST) -> list[str] | None:
+    """The strings of a list or tuple of string constants; None if it is anything else."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        left, right = literal(node.left), literal(node.right)
+        return None if left is None or right is None else left + right
+    if not isinstance(node, (ast.List, ast.Tuple)):
+        return None
+    values = [item.value for item in node.elts if isinstance(item, ast.Constant) and isinstance(item.value, str)]
+    return values if len(values) == len(node.elts) else None
+
+
+def asks_for_main(node: ast.AST) -> bool:
+    if not (isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Eq)):
+        return False
+    sides = node.left, node.comparators[0]
+    return any(
+        isinstance(name, ast.Name)
+        and name.id == "__name__"
+        and isinstance(text, ast.Constant)
+        and text.value == "__main__"
+        for name, text in (sides, sides[::-1])
+    )
+
+
+def differences(source: bytes, record: dict[str, Any]) -> Iterator[str]:
+    """What the scanner and CPython say differently about a source."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            expected = Reference(source)
+    except (SyntaxError, ValueError) as error:
+        if "error" not in record:
+            yield f"no error, but CPython says: {error}"
+        return
+    if "error" in record:
+        yield f"error {record['error']}, but CPython compiles it"
+        return
+
+    def path(block: int) -> tuple[Any, ...]:
+        blocks: list[Any] = []
+        while block >= 0:
+            kind, head, block, line = record["blocks"][block]
+            blocks.insert(0, (kind, comparable(kind, head), line))
+        return tuple(blocks)
+
+    got_imports = [(*entry[:9], path(entry[9])) for entry in record.get("imports", [])]
+    yield from differ("import", expected.imports, got_imports)
+    yield from differ("name", expected.names, record.get("names", []))
+    if expected.names != record.get("names", []) and sorted(expected.names) == sorted(record.get("names", [])):
+        yield f"order of names: {expected.names} {record.get('names')}"
+    expected_all = expected.all if expected.has_all and not expected.all_dynamic else None
+    if record.get("all") != expected_all or record.get("all_dynamic", False) != expected.all_dynamic:
+        yield f"__all__: {record.get('all')}, {record.get('all_dynamic')} for {expected_all}, {expected.all_dynamic}"
+    for flag in "stars", "main":
+        if record.get(flag, False) != getattr(expected, flag):
+            yield f"{flag}: {record.get(flag)}"
+    got_strings = [(text, flag, (line, col)) for text, line, col, flag in record.get("strings", [])]
+    yield from differ("string", expected.strings, got_strings)
+    got_dynamic = [(parsed(callee), text, how, line) for callee, line, text, how in record.get("dynamic", [])]
+    yield from differ("dynamic", expected.dynamic, got_dynamic)
+    yield from differ("chain", list(expected.chains.items()), [tuple(chain) for chain in record.get("chains", [])])
+
+
+def differ(what: str, expected: list[Any], got: list[Any]) -> Iterator[str]:
+    """Compare without regard to order. A place that CPython does not know is None, as the last part of an entry."""
+    unplaced = {entry[:-1] for entry in expected if isinstance(entry, tuple) and entry[-1] is None}
+    if unplaced:
+        expected = [(*e[:-1], None) if e[:-1] in unplaced else e for e in expected]
+        got = [(*e[:-1], None) if e[:-1] in unplaced else e for e in got]
+    want, have = Counter(map(repr, expected)), Counter(map(repr, got))
+    for entry in sorted((want - have).elements()):
+        yield f"missed {what} {entry}"
+    for entry in sorted((have - want).elements()):
+        yield f"invented {what} {entry}"
+
+
+def scan(root: Path) -> Iterator[dict[str, Any]]:
+    """The `source` records of a tree, from the real engine."""
+    from buildfix.engine import engine_path
+
+    request = {
+        "version": 1,
+        "root": str(root),
+        "dialect": "bazel",
+        "cells": [{"name": "", "path": "", "build_files": ["BUILD.bazel"], "ignore": []}],
+        "do": ["scan"],
+        "marker_words": MARKER_WORDS,
+    }
+    run = subprocess.run([engine_path()], input=json.dumps(request).encode(), stdout=subprocess.PIPE, check=True)
+    for line in run.stdout.splitlines():
+        record = json.loads(line)
+        if record["t"] == "source":
+            yield record
+
+
+def compare_tree(root: Path) -> tuple[int, list[str]]:
+    """The number of sources compared, and every difference."""
+    found: list[str] = []
+    count = 0
+    for record in scan(root):
+        if not record["path"].endswith(".py"):
+            continue
+        count += 1
+        source = (root / record["path"]).read_bytes()
+        found += [f"{record['path']}: {text}" for text in differences(source, record)]
+    return count, found
+
+
+def test_standard_library_and_site_packages() -> None:
+    roots = {Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "purelib", "platlib")}
+    roots = {root for root in roots if not any(root != other and root.is_relative_to(other) for other in roots)}
+    limit = int(os.environ.get("BUILDFIX_SCAN_DIFFERENCES", "20"))
+    for root in sorted(roots):
+        count, found = compare_tree(root)
+        assert count > 0
+        assert not found, f"{len(found)} differences in {count} sources of {root}:\n" + "\n".join(found[:limit])
