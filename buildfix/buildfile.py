@@ -124,6 +124,12 @@ class BuildFile:
             return start + len(before.encode()) if len(before) == col - 1 else None
         return start + col - 1 if col - 1 <= len(text) else None
 
+    def engine_position(self, offset: int) -> tuple[int, int]:
+        """The engine's (line, column) of a byte."""
+        line = self.line(offset)
+        start = self._lines[line - 1] + self._bom(line)
+        return line, len(self.data[start:offset].decode()) + 1
+
     def call_at(self, line: int, col: int) -> ast.Call | None:
         """The call whose opening parenthesis stands at an engine frame's position."""
         offset = self.position(line, col)
@@ -132,6 +138,10 @@ class BuildFile:
     def opening(self, call: ast.Call) -> int:
         """The byte of a call's opening parenthesis."""
         return self._code(self.end(call.func), b"(")
+
+    def definition_at(self, line: int) -> Function | None:
+        """The function whose definition starts on a line (the first of several)."""
+        return next((f for _, f in self._functions if f.lineno == line), None)
 
     def function_at(self, offset: int) -> Function | None:
         """The innermost function whose body (or default values, for a lambda) holds a byte."""

@@ -54,7 +54,7 @@ def check(
 def judge(known: Knowledge, rerun: Rerun) -> Result:
     """Diagnose, decide, prove, conclude."""
     diagnosis = diagnose.diagnose(known)
-    sites = Sites(known.facts.calls, known.facts.packages, rerun.read, known.graph.names)
+    sites = Sites(known.facts.calls, known.facts.packages, rerun.read)
     permits = Permits(known.graph, sites, known.config)
     reach = Reach(known)
     proven = proof.prove(known, diagnosis, rerun, sites, permits, reach)
@@ -124,6 +124,7 @@ def know(facts: Facts, space: Workspace, config: Config, options: Options) -> Kn
         config=config,
         facts=facts,
         selected=selection(options.paths),
+        selected_folder=selection_of_folders(options.paths),
     )
 
 
@@ -170,6 +171,13 @@ def selection_of_files(paths: Sequence[str]) -> Callable[[str], bool]:
     return lambda file: any(_below(file, path) for path in paths)
 
 
+def selection_of_folders(paths: Sequence[str]) -> Callable[[str], bool]:
+    """Whether a package is asked about: its folder or one of its files is, or a folder above it."""
+    if not paths or "" in paths:
+        return lambda _: True
+    return lambda folder: any(_below(folder, path) or path.rpartition("/")[0] == folder for path in paths)
+
+
 @dataclass(frozen=True, slots=True)
 class Rerun:
     """The way back to the engine, for the proof: evaluate the repository again with changed build files."""
@@ -197,7 +205,13 @@ class Rerun:
 
 def summary(known: Knowledge) -> Summary:
     """The counts of what was looked at."""
+    elsewhere = sum(not known.selected_folder(folder) for folder in known.graph.incomplete)
+    notes = ()
+    if elsewhere:
+        packages = "1 package" if elsewhere == 1 else f"{elsewhere} packages"
+        notes = (f"{packages} outside the paths could not be wholly analysed; a check of everything names them",)
     return Summary(
+        notes=notes,
         packages=len(known.facts.packages),
         packages_incomplete=len(known.graph.incomplete),
         targets=len(known.graph.targets),

@@ -31,6 +31,7 @@ _UNUSED: Mapping[Reason, tuple[Confidence, bool]] = {
     Reason.UNKNOWN_KIND: (Confidence.UNSAFE, False),
     Reason.DYNAMIC_IMPORT: (Confidence.UNSAFE, False),
     Reason.UNRESOLVED_IMPORT: (Confidence.UNSAFE, False),
+    Reason.THIRD_PARTY: (Confidence.UNSAFE, False),
     Reason.SHARED: (Confidence.DISPLAY, False),
     Reason.EVIDENCE: (Confidence.DISPLAY, False),
 }

@@ -12,7 +12,7 @@ from functools import cached_property
 
 from buildfix import markers
 from buildfix.config import Config
-from buildfix.engine import Facts
+from buildfix.engine import Facts, Package, Problem
 from buildfix.findings import Evidence, Place, Reason
 from buildfix.labels import Label
 from buildfix.modules import Modules
@@ -80,6 +80,7 @@ class Knowledge:
     config: Config
     facts: Facts = field(repr=False)
     selected: Callable[[Target], bool] = lambda _: True
+    selected_folder: Callable[[str], bool] = lambda _: True
 
     def behind(self, label: Label) -> tuple[Label, ...]:
         """What a dep on `label` gives directly: itself, or, through an alias or a target without sources, what that
@@ -128,7 +129,7 @@ def diagnose(known: Knowledge) -> Diagnosis:
         uses = known.uses[target.label]
         missing.extend(_missing(target, uses, known))
         unused.extend(_unused(target, uses, known))
-    return Diagnosis(tuple(missing), tuple(unused), tuple(_not_analysed(known)))
+    return Diagnosis(tuple(missing), tuple(unused), tuple(dict.fromkeys(_not_analysed(known))))
 
 
 # --- missing ---------------------------------------------------------------------------------------------------------
@@ -152,6 +153,8 @@ def _missing(target: Target, uses: TargetUses, known: Knowledge) -> Iterator[Mis
         if need < least or known.satisfied(target, module) or module in uses.provided:
             continue
         one = choose(target, module, evidence, known)
+        if one.provider is None and not one.choices:
+            continue  # no target has it
         if need < Need.MUST and not (need is Need.TYPE_CHECKING and least is Need.TYPE_CHECKING):
             one = _with_reason(one, Reason.GUARDED_IMPORT)
         key: tuple[object, ...] = (one.provider or one.choices, one.reasons)
@@ -257,9 +260,24 @@ def _unused(target: Target, uses: TargetUses, known: Knowledge) -> Iterator[Unus
         if edge.attribute == target.rule.deps and not edge.fixed:
             by_dep.setdefault(edge.label, []).append(edge)
     for dep, edges in by_dep.items():
-        if dep == target.label or not _can_be_judged(dep, known) or _used(target, dep, uses, known):
+        if dep == target.label:
+            continue
+        if outside := known.third_party.modules_of(dep):
+            if dep not in uses.labels and not _imports_any(outside, uses):
+                yield Unused(target.label, dep, tuple(edges), (Reason.THIRD_PARTY,))
+            continue
+        if not _can_be_judged(dep, known) or _used(target, dep, uses, known):
             continue
         yield Unused(target.label, dep, tuple(edges), tuple(_reasons(target, dep, edges, uses, known)))
+
+
+def _imports_any(modules: tuple[str, ...], uses: TargetUses) -> bool:
+    """Whether any import from outside the repository is at, below or above one of the modules."""
+    return any(
+        f"{name}.".startswith(f"{module}.") or f"{module}.".startswith(f"{name}.")
+        for name in (*uses.externals, *uses.unresolved)
+        for module in modules
+    )
 
 
 def import_only(target: Target, modules: Modules) -> bool:
@@ -334,16 +352,26 @@ def _reasons(
 
 
 def _not_analysed(known: Knowledge) -> Iterator[NotAnalysed]:
-    selected_folders = {target.folder for target in known.graph.targets.values() if known.selected(target)}
     for package in known.graph.packages:
-        for error in package.errors:
-            yield NotAnalysed(
-                Place(error.file or package.file, error.line), f"{error.kind}: {error.message}", package=package.path
-            )
+        if known.selected_folder(package.path):
+            for error in package.errors:
+                place, message = _where(package, error)
+                yield NotAnalysed(place, message, package=package.path)
     for target in known.graph.python:
-        if target.folder in selected_folders and known.selected(target):
+        if known.selected(target):
             for source in known.uses[target.label].broken:
                 assert source.error is not None
                 message = f"{source.error.kind}: {source.error.message}"
                 yield NotAnalysed(Place(source.path, source.error.line), message, target.label, target.folder)
+
+
+def _where(package: Package, error: Problem) -> tuple[Place, str]:
+    """The place where the package's own people would look, and the message with the place where it went wrong."""
+    message = f"{error.kind}: {error.message}"
+    inside = f"{package.path}/" if package.path else ""
+    own = [frame for frame in error.stack if frame.file.startswith(inside) and "/" not in frame.file[len(inside) :]]
+    fault = Place(error.file or package.file, error.line)
+    if not own or own[-1].file == error.file:
+        return fault, message
+    return Place(own[-1].file, own[-1].line), f"{message} (in {fault})"
 

@@ -2,32 +2,24 @@
 
 Every change names a place by a byte of the file as it was parsed. `edit` carries out all changes of one file at once,
 then parses the result and demands that the syntax trees differ by exactly what was asked for. What is added stands
-among its neighbours: in the list's own order if it has one, else behind its closest sibling, else at the end.
+among its neighbours (order.py) and looks like them (layout.py).
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from itertools import pairwise
-from typing import Any
 
 from buildfix import labels, layout
 from buildfix.buildfile import BuildFile, BuildFileError, Span, parse_tree
+from buildfix.order import Order, place
+from buildfix.sites import AddPlace, Element
 
 
 class EditError(Exception):
     """A change that cannot be made, or whose result would not be what was asked for. Nothing was changed."""
-
-
-class Order(StrEnum):
-    """Where a new entry goes: among its neighbours, sorted whatever the rest looks like, or last."""
-
-    NEIGHBOURS = "neighbours"
-    SORTED = "sorted"
-    END = "end"
 
 
 class WhenEmpty(StrEnum):
@@ -123,52 +115,26 @@ def edit(file: BuildFile, changes: Sequence[Change]) -> bytes:
     return data
 
 
-def place(texts: Sequence[str | None], new: str, order: Order = Order.NEIGHBOURS) -> int:
-    """Where a new label goes in a list with these labels (None: an entry that is no plain string).
+def adding(
+    where: AddPlace, add: Sequence[str], order: Order = Order.NEIGHBOURS, wrap: str = ""
+) -> ListChange | NewAttribute | Extend:
+    """The change that adds labels at a place that sites.py found; it is for `where.file`."""
+    match where.kind:
+        case "list":
+            return ListChange(where.span.start, tuple(add), order=order, wrap=wrap)
+        case "attribute":
+            return NewAttribute(where.span.start, where.name, tuple(add), wrap)
+    return Extend(where.span, tuple(add), wrap)
 
-    The answer is the index that it will have.
+
+def dropping(element: Element, when_empty: WhenEmpty = WhenEmpty.BRACKETS) -> ListChange:
+    """The change that drops an element that sites.py found; it is for `element.file`.
+
+    Raises EditError, with the element's own words, if it cannot be dropped.
     """
-    known = [(index, text) for index, text in enumerate(texts) if text is not None]
-    if order is Order.END or not known:
-        return len(texts)
-    for key in _KEYS:
-        if order is Order.SORTED or _sorted_by(key, [text for _, text in known]):
-            return next((index for index, text in known if key(text) > key(new)), known[-1][0] + 1)
-    return _beside_sibling(known, new, len(texts))
-
-
-# Where a new entry goes
-
-
-def _plain(text: str) -> str:
-    return text
-
-
-_KEYS: tuple[Callable[[str], Any], ...] = (labels.sort_key, _plain)
-
-
-def _sorted_by(key: Callable[[str], Any], texts: Sequence[str]) -> bool:
-    keys = [key(text) for text in texts]
-    return all(one <= other for one, other in pairwise(keys))
-
-
-def _beside_sibling(known: list[tuple[int, str]], new: str, end: int) -> int:
-    """In a list without an order: behind the closest sibling, or in order among a sorted run of equally close ones."""
-    texts = [text for _, text in known]
-    nearest = labels.closest(new, texts)
-    if nearest < 0:
-        return end
-    depth = labels.shared(new, texts[nearest])
-    first = last = nearest
-    while first and labels.shared(new, texts[first - 1]) >= depth:
-        first -= 1
-    while last + 1 < len(texts) and labels.shared(new, texts[last + 1]) >= depth:
-        last += 1
-    run = known[first : last + 1]
-    for key in _KEYS:
-        if _sorted_by(key, [text for _, text in run]):
-            return next((index for index, text in run if key(text) > key(new)), run[-1][0] + 1)
-    return known[nearest][0] + 1
+    if element.problem or element.sequence is None:
+        raise EditError(f"{element.file}:{element.line}: {element.problem or 'it is no entry of a list'}")
+    return ListChange(element.sequence.start, drop=(element.span.start,), when_empty=when_empty)
 
 
 # Carrying out

@@ -7,7 +7,6 @@ for is the workspace's knowledge (workspace.py).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 
@@ -91,14 +90,6 @@ def shared(text: str, other: str) -> int:
             break
         count += 1
     return count
-
-
-def closest(text: str, others: Sequence[str]) -> int:
-    """The index of the label in `others` that shares the most leading parts with `text`, the last of several; or -1
-    if none shares any."""
-    counts = [shared(text, other) for other in others]
-    best = max(counts, default=0)
-    return len(counts) - 1 - counts[::-1].index(best) if best else -1
 
 
 def _parts(text: str) -> list[str]:

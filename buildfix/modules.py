@@ -307,10 +307,11 @@ def learn_roots(sources: Iterable[Source], workspace: Workspace, name_hints: fro
             if statement.level:
                 continue
             top, _, rest = statement.module.partition(".")
-            if top in known or stdlib.is_top_level(top):
+            rest = rest or statement.name
+            if not rest or rest == "*" or top in known or stdlib.is_top_level(top):
                 continue
             total[top] += 1
-            hits[top] += (rest in known) if rest else (statement.name in known)
+            hits[top] += rest in known
     roots = [ImportRoot("", "")]
     for name, count in sorted(hits.items()):
         share = count / total[name]

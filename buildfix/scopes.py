@@ -372,7 +372,9 @@ class Scopes:
         where = (file.path, function)
         if where not in self._bindings:
             found: dict[str, list[Binding]] = {}
-            body = file.tree.body if function is None else function.body if isinstance(function, ast.FunctionDef) else []
+            body = file.tree.body if function is None else []
+            if isinstance(function, ast.FunctionDef):
+                body = function.body
             for guards, statement in _statements(body, ()):
                 for name, binding in _bindings_of(file, statement, guards):
                     found.setdefault(name, []).append(binding)
@@ -526,9 +528,9 @@ class Scopes:
 
 
 _METHODS = frozenset(
-    ("endswith", "format", "get", "items", "join", "keys", "lower", "lstrip", "partition", "removeprefix")
-    + ("removesuffix", "replace", "rpartition", "rsplit", "rstrip", "split", "startswith", "strip", "title", "upper")
-    + ("values",)
+    ("endswith", "format", "get", "items", "join", "keys", "lower", "lstrip", "partition", "removeprefix", "values")
+) | frozenset(
+    ("removesuffix", "replace", "rpartition", "rsplit", "rstrip", "split", "startswith", "strip", "title", "upper")
 )
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "len": len, "str": str, "list": list, "tuple": tuple, "sorted": sorted, "range": lambda *a: list(range(*a)[:10000]),

@@ -18,6 +18,10 @@ class ThirdParty:
             if label is not None:
                 self._labels[module] = (text, label)
 
+    def modules_of(self, label: Label) -> tuple[str, ...]:
+        """The modules that the configuration says a label provides."""
+        return tuple(module for module, (_, known) in self._labels.items() if known == label)
+
     def provider(self, module: str) -> tuple[str, Label] | None:
         """(label as configured, its identity) for the longest configured leading part of a dotted name, or None."""
         while module:

@@ -127,8 +127,8 @@ class _Collector:
     target: Target
     modules: Modules
     workspace: Workspace
-    needs: dict[str, tuple[Need, list[Evidence]]] = field(default_factory=dict)
-    externals: dict[str, tuple[Need, list[Evidence]]] = field(default_factory=dict)
+    needs: dict[str, tuple[Need, dict[Evidence, None]]] = field(default_factory=dict)
+    externals: dict[str, tuple[Need, dict[Evidence, None]]] = field(default_factory=dict)
     prefixes: dict[str, Evidence] = field(default_factory=dict)
     labels: dict[Label, Evidence] = field(default_factory=dict)
     provided: dict[str, Label] = field(default_factory=dict)
@@ -277,13 +277,13 @@ def _ignored(statement: Import, marks: SourceMarks) -> bool:
     )
 
 
-def _note(into: dict[str, tuple[Need, list[Evidence]]], module: str, need: Need, evidence: Evidence) -> None:
-    """Keep the firmest need of a module, with the places that show it."""
+def _note(into: dict[str, tuple[Need, dict[Evidence, None]]], module: str, need: Need, evidence: Evidence) -> None:
+    """Keep the firmest need of a module, with the places that show it; of mere mentions, one is enough."""
     known = into.get(module)
     if known is None or need > known[0]:
-        into[module] = (need, [evidence])
-    elif need == known[0] and evidence not in known[1]:
-        known[1].append(evidence)
+        into[module] = (need, {evidence: None})
+    elif need == known[0] and need > Need.MENTIONED:
+        known[1][evidence] = None
 
 
 def collect(graph: TargetGraph, modules: Modules, config: Config) -> dict[Label, TargetUses]:

@@ -39,7 +39,7 @@ def is_module_or_label(text: str) -> bool:
     """Whether a string constant is a dotted name or a label."""
     if start := LABEL_START.match(text):
         return LABEL_REST.fullmatch(text[start.end() :]) is not None
-    return DOTTED.fullmatch(text) is not None
+    return DOTTED.fullmatch(text) is not None and all(map(str.isidentifier, re.split("[.:]", text)))
 
 
 def whole_names(prefix: str) -> str:
@@ -50,7 +50,7 @@ def whole_names(prefix: str) -> str:
         end = max(prefix.rfind("/"), prefix.rfind(":")) + 1
         return prefix[:end] if end > start.end() else ""
     match = DOTTED_PREFIX.fullmatch(prefix)
-    return match[1] if match else ""
+    return match[1] if match and all(map(str.isidentifier, match[1][:-1].split("."))) else ""
 
 
 def constant(node: ast.AST) -> str | None:
@@ -479,8 +479,8 @@ class Reference(ast.NodeVisitor):
         text = ".".join([inner.id, *reversed(names)])
         place = self.place(node)
         line = place and place[0]
-        if text not in self.chains or line is None:
-            self.chains[text] = line
+        known = self.chains.get(text, line)
+        self.chains[text] = min(line, known) if line and known else None
 
 
 def literal(node: ast.AST) -> list[str] | None:

@@ -32,6 +32,9 @@ func TestWorkspaces(t *testing.T) {
 			w := readWorkspace(t, file)
 			first := w.evaluate(t, 1)
 			w.check(t, first)
+			if t.Name() == "TestWorkspaces/memory" {
+				return // at which statement the watchdog sees it is a matter of chance
+			}
 			if again := w.evaluate(t, 3); !bytes.Equal(first, again) {
 				t.Error("three workers give other records than one")
 			}

@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -28,6 +29,9 @@ type sourceFile struct {
 	cycle   int          // files of one load cycle share a number; 0 outside cycles
 }
 
+// maxItems bounds the tokens of a file, each of which takes some 200 bytes once parsed.
+const maxItems = 4 << 20
+
 // parseFile prepares, parses, rewrites and compiles the text of a file.
 func parseFile(path string, text []byte, isBuild bool) (file *sourceFile) {
 	file = &sourceFile{path: path}
@@ -49,7 +53,16 @@ func parseFile(path string, text []byte, isBuild bool) (file *sourceFile) {
 		file.json = text
 		return file
 	}
+	if at := bytes.IndexByte(text, 0); at >= 0 { // starlark-go would take it for the end of the file
+		line, col := lineCol(text, at)
+		file.err = &Error{Kind: "syntax", Message: "the file holds a NUL byte", File: path, Line: line, Col: col}
+		return file
+	}
 	prepared := prepare(text)
+	if prepared.items > maxItems {
+		file.err = &Error{Kind: "memory", Message: "the file is too long to be parsed", File: path}
+		return file
+	}
 	tree, err := fileOptions.Parse(path, prepared.text, 0)
 	if err != nil {
 		file.failWith(err)

@@ -13,6 +13,7 @@ type prepared struct {
 	text     []byte
 	fstrings map[position]bool // where a bytes literal stands for an f-string
 	escapes  bool              // the text holds keptBackslash
+	items    int               // about how many tokens there are
 }
 
 type position struct{ line, col int }
@@ -27,7 +28,7 @@ func prepare(src []byte) *prepared {
 	}
 	p := &preparer{src: src, out: make([]byte, 0, len(src)+16), line: 1, col: 1, fstrings: map[position]bool{}}
 	p.file()
-	return &prepared{text: p.out, fstrings: p.fstrings, escapes: p.escapes}
+	return &prepared{text: p.out, fstrings: p.fstrings, escapes: p.escapes, items: p.items}
 }
 
 type preparer struct {
@@ -38,6 +39,7 @@ type preparer struct {
 	depth     int // of brackets
 	fstrings  map[position]bool
 	escapes   bool
+	items     int
 }
 
 func (p *preparer) peek(n int) byte {
@@ -270,6 +272,7 @@ func (p *preparer) blank(lines bool, end func(byte) bool) {
 
 // item copies one token or rune of an expression.
 func (p *preparer) item() {
+	p.items++
 	c := p.src[p.pos]
 	switch {
 	case p.atString():

@@ -70,7 +70,10 @@ type rewriteError struct {
 }
 
 func (r *rewriter) stmts(list []syntax.Stmt) {
-	r.enter(nil)
+	if len(list) == 0 {
+		return
+	}
+	r.enter(list[0])
 	for i, s := range list {
 		list[i] = r.stmt(s)
 	}
@@ -79,11 +82,7 @@ func (r *rewriter) stmts(list []syntax.Stmt) {
 
 func (r *rewriter) enter(n syntax.Node) {
 	if r.depth++; r.depth > maxTreeDepth {
-		err := rewriteError{msg: "the syntax is nested too deeply"}
-		if n != nil {
-			err.pos = treePosition(n)
-		}
-		panic(err)
+		panic(rewriteError{treePosition(n), "the syntax is nested too deeply"})
 	}
 }
 

@@ -143,7 +143,7 @@ func (s *scanner) handlerHead() {
 		s.expression()
 		count++
 	}
-	if count == 2 && s.k == tColon && s.i == last+1 && s.namesInstance(last) {
+	if count == 2 && s.k == tColon && s.namesInstance(last, s.i) {
 		// Python 3.14 would take it for two exception types; what is written so is Python 2.
 		s.object(last, "except with a comma and a name is not Python 3")
 		s.spans = append(s.spans, span{first, end})
@@ -162,10 +162,21 @@ func (s *scanner) handlerHead() {
 	}
 }
 
-// namesInstance tells whether the token at i is a name that people give to an exception they caught, not to a type.
-func (s *scanner) namesInstance(i int) bool {
-	c := s.bytes(i)[0]
-	return s.toks[i].kind == tName && (c == '_' || c >= 'a' && c <= 'z')
+// namesInstance tells whether the tokens from first to end are what Python 2 code binds an exception to, and not a
+// type: a name in lower case, or several in brackets.
+func (s *scanner) namesInstance(first, end int) bool {
+	for i := first; i < end; i++ {
+		switch s.toks[i].kind {
+		case tLParen, tRParen, tComma:
+		case tName:
+			if c := s.bytes(i)[0]; c != '_' && (c < 'a' || c > 'z') {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 func (s *scanner) withStatement(at int) {

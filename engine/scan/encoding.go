@@ -44,11 +44,11 @@ func decode(dst, src []byte) ([]byte, *decodeError) {
 		}
 		dst = appendUTF8(dst, src)
 	case codecs[name] != nil:
-		text, err := codecs[name].NewDecoder().Bytes(src)
-		if at := bytes.IndexRune(text, utf8.RuneError); err != nil || at >= 0 {
-			problem = &decodeError{lineOf(text, max(at, 0)), "the source is not valid " + cookie + ", which it declares"}
+		from := len(dst)
+		dst = appendDecoded(dst, src, name)
+		if at := bytes.IndexRune(dst[from:], utf8.RuneError); at >= 0 {
+			problem = &decodeError{lineOf(dst[from:], at), "the source is not valid " + cookie + ", which it declares"}
 		}
-		dst = append(dst, text...)
 	default:
 		problem = &decodeError{line, "unknown encoding: " + cookie}
 		dst = appendUTF8(dst, src)
@@ -63,6 +63,32 @@ func appendUTF8(dst, src []byte) []byte {
 	}
 	return append(dst, bytes.ToValidUTF8(src, []byte("\uFFFD"))...)
 }
+
+// appendDecoded appends src as UTF-8, with U+FFFD for what the codec does not know.
+func appendDecoded(dst, src []byte, name string) []byte {
+	table, ok := codecs[name].(*charmap.Charmap)
+	if !ok {
+		text, err := codecs[name].NewDecoder().Bytes(src)
+		if err != nil {
+			text = append(text, "\uFFFD"...)
+		}
+		return append(dst, text...)
+	}
+	iso := isISO(table)
+	for _, c := range src {
+		r := table.DecodeByte(c)
+		// Go and CPython disagree about control characters: Python's ISO 8859 has them, its Windows tables have not.
+		if isControl := c >= 0x80 && c < 0xa0; isControl && iso {
+			r = rune(c)
+		} else if isControl && r == rune(c) {
+			r = utf8.RuneError
+		}
+		dst = utf8.AppendRune(dst, r)
+	}
+	return dst
+}
+
+func isISO(table *charmap.Charmap) bool { return strings.HasPrefix(table.String(), "ISO 8859") }
 
 // plainNewlines turns CRLF and lone CR into LF from start on, as CPython does before it looks at a source.
 func plainNewlines(text []byte, start int) []byte {

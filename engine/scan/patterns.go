@@ -149,7 +149,7 @@ func (s *scanner) numberPattern() {
 // namePattern recognizes a capture, a value `a.b`, or a class pattern.
 func (s *scanner) namePattern() {
 	first := s.i
-	if k := s.peek(); k != tDot && k != tLParen {
+	if k := s.peek(); k != tDot && k != tLParen || s.sub() == nUnderscore {
 		s.capture(true)
 		return
 	}

@@ -1,0 +1,494 @@
+"""An edge of a target: the literal in a file where a person wrote it, and who else that literal feeds.
+
+`Sites.locate` starts at the call that people wrote and walks the attribute's expression outwards over the actual call
+stack (walk.py, scopes.py); what only the rule's own call has (a macro added it) is located from there. Every label of
+the evaluated lists is accounted for by an element, or stands in `missing` with the place where a person should look.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
+
+from buildfix import labels, values
+from buildfix.buildfile import BuildFile, BuildFileError, Span
+from buildfix.engine import Call, Frame, Package
+from buildfix.findings import Reason
+from buildfix.scopes import Env, Part, Scopes, accepts
+from buildfix.walk import Element, Gap, Holder, Walk
+from buildfix.walk import Sequence as Listed
+
+__all__ = ["AddPlace", "AttributeSite", "Blocked", "Element", "Owner", "Sites", "Unlocated"]
+
+
+class Owner(NamedTuple):
+    """A target that a literal feeds: the folder of its package, and its name."""
+
+    package: str
+    name: str
+
+
+class Unlocated(NamedTuple):
+    """A label of an evaluated list that no element accounts for, and where it seems to come from."""
+
+    text: str
+    file: str
+    line: int
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class AddPlace:
+    """Where an entry can be added to an attribute.
+
+    `kind` "list": into the list literal at `span`; "attribute": as a new attribute `name` of the call whose opening
+    parenthesis is at `span.start`; "extend": as a list added to the expression at `span`.
+    """
+
+    kind: str
+    file: str
+    line: int
+    span: Span
+    name: str
+    holder: Holder
+    texts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Blocked:
+    """Why nothing can be added, and where a person should look."""
+
+    reason: Reason
+    words: str
+    file: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeSite:
+    """How an attribute of a target is written.
+
+    `form` names what its value is made of, joined by `+`: literal, variable, select, conditional, comprehension, call,
+    parameter, default, append, kwargs, dict, other; or it is `absent`. (`file`, `line`) is the attribute, or the call
+    where the attribute is absent.
+    """
+
+    leaf: Call = field(repr=False)
+    written: Call = field(repr=False)
+    attribute: str
+    file: str
+    line: int
+    form: str
+    elements: tuple[Element, ...]
+    sequences: tuple[Listed, ...]
+    gaps: tuple[Gap, ...]
+    missing: tuple[Unlocated, ...]
+    problem: str = ""
+
+    def find(self, text: str) -> tuple[Element, ...]:
+        """The elements for a label: those of exactly this text, else those that a macro may have turned into it."""
+        exact = tuple(e for e in self.elements if e.text == text)
+        return exact or tuple(e for e in self.elements if e.text is not None and akin(e.text, text))
+
+
+_FORMS = (
+    "kwargs", "literal", "variable", "parameter", "select", "conditional", "comprehension", "call", "append", "dict",
+    "default",
+)  # fmt: skip
+
+
+class Sites:
+    """All targets of a run. `read` returns the bytes of a root-relative path, or of a symbols text's path; None if
+    there is no such file. Files are parsed, and owners computed, when first asked for."""
+
+    def __init__(
+        self, calls: Sequence[Call], packages: Sequence[Package], read: Callable[[str], bytes | None]
+    ) -> None:
+        self._calls = {(call.mode, call.package, call.id): call for call in calls}
+        self._packages = packages
+        loads = {(load.file, load.module): load.path for package in packages for load in package.loads if load.path}
+        self._scopes = Scopes(read, loads)
+        self._located: dict[tuple[str, str, int, str], AttributeSite] = {}
+
+    def file(self, path: str) -> BuildFile:
+        """A parsed file; raises BuildFileError if it cannot be read or parsed."""
+        return self._scopes.file(path)
+
+    def chain(self, leaf: Call) -> tuple[Call, ...]:
+        """The recorded calls of a target from the one that people wrote to the rule's own.
+
+        The written one is the outermost of the target's name; where no macro call has that name, the outermost.
+        """
+        calls = [leaf]
+        while calls[-1].parent:
+            calls.append(self._calls[(leaf.mode, leaf.package, calls[-1].parent)])
+        named = [index for index, call in enumerate(calls) if call.name == leaf.name]
+        last = named[-1] or len(calls) - 1
+        return tuple(reversed(calls[: last + 1]))
+
+    # Where an attribute is written
+
+    def locate(self, leaf: Call, attribute: str) -> AttributeSite:
+        """Where the entries of a target's attribute are written; `leaf` is the rule's own call."""
+        key = (leaf.mode, leaf.package, leaf.id, attribute)
+        if key not in self._located:
+            self._scopes.restart()
+            self._located[key] = self._locate(leaf, attribute)
+        return self._located[key]
+
+    def _locate(self, leaf: Call, attribute: str) -> AttributeSite:
+        chain = self.chain(leaf)
+        written = chain[0]
+        walk = Walk(self._scopes, attribute)
+        frame = written.stack[-1] if written.stack else Frame(leaf.package, 0, 0, "")
+        line, form, problem, known = frame.line, "absent", "", set[str]()
+        for call in chain:
+            texts = values.texts(call.args.get(attribute))
+            if call is not written and all(text in known or _accounted(text, walk.elements) for text in texts):
+                known |= set(texts)
+                continue
+            one = Walk(self._scopes, attribute)
+            try:
+                parts, env = self._parts(call, attribute)
+            except BuildFileError as error:
+                problem = problem or str(error)
+                continue
+            one.run(parts)
+            _name_unknown(one.elements, texts)
+            if call is written and parts:
+                form = _form(call, env, attribute, one)
+                first = parts[0].expr
+                line = getattr(first, "lineno", line) if parts[0].env.file.path == frame.file else line
+            known |= set(texts)
+            _unite(walk, one)
+        wanted = dict.fromkeys(text for call in (written, leaf) for text in values.texts(call.args.get(attribute)))
+        missing = tuple(self._unlocated(text, walk, leaf) for text in wanted if not _accounted(text, walk.elements))
+        return AttributeSite(
+            leaf, written, attribute, frame.file, line, form, tuple(walk.elements), tuple(walk.sequences),
+            tuple(walk.gaps), missing, problem,
+        )  # fmt: skip
+
+    def _parts(self, call: Call, attribute: str) -> tuple[list[Part], Env]:
+        """What a recorded call passes for an attribute, and the activation in which it is written."""
+        env = self._env(call)
+        if env is None or env.call is None:
+            frame = call.stack[-1] if call.stack else Frame("", 0, 0, "")
+            raise BuildFileError(frame.file, frame.line, "no call is written here")
+        return self._scopes.argument(env.call, attribute, env, self._callee(call)), env
+
+    def _callee(self, call: Call) -> Any:
+        """The definition of the function that a call called, if it is one."""
+        if call.how != "function" or call.defined is None:
+            return None
+        try:
+            file = self.file(call.defined[0])
+        except BuildFileError:
+            return None
+        return file.definition_at(call.defined[1])
+
+    def _unlocated(self, text: str, walk: Walk, leaf: Call) -> Unlocated:
+        if walk.gaps:
+            gap = walk.gaps[0]
+            return Unlocated(text, gap.file, gap.line, gap.words)
+        frame = leaf.stack[-1] if leaf.stack else Frame(leaf.package, 0, 0, "")
+        return Unlocated(text, frame.file, frame.line, f"{frame.function or leaf.kind} adds it")
+
+    # Activations
+
+    def _env(self, call: Call) -> Env | None:
+        """The activation in which a recorded call was made. Raises BuildFileError if a file cannot be parsed."""
+        return self._entered(call, 0, None)
+
+    def _entered(self, call: Call, index: int, caller: tuple[Env, ast.Call] | None) -> Env | None:
+        frame = call.stack[index]
+        file = self.file(frame.file)
+        offset = file.position(frame.line, frame.col)
+        node = file.call_at(frame.line, frame.col)
+        if offset is None or node is None:
+            return None
+        function = file.function_at(offset)
+        env = Env(file, function, offset, caller if function is not None else None, node, live=True)
+        fallback: Env | None = None
+        for loops in self._iterations(env):
+            looping = env.looping(loops) if loops else env
+            name = self._name_at(call, index)
+            if loops and name is not None and not self._named(looping, node, name):
+                continue
+            if index + 1 == len(call.stack):
+                return looping
+            inner = self._entered(call, index + 1, (looping, node))
+            if inner is None:
+                fallback = fallback or None
+                continue
+            if not loops or name is not None or self._final_name(inner, call):
+                return inner
+            fallback = fallback or inner
+        if index + 1 == len(call.stack):
+            return env
+        return self._entered(call, index + 1, (env, node)) if fallback is None else fallback
+
+    def _name_at(self, call: Call, index: int) -> str | None:
+        """The name that the recorded call at a depth of the stack bound, if one is recorded there."""
+        one: Call | None = call
+        while one is not None:
+            if len(one.stack) == index + 1:
+                return one.name
+            one = self._calls.get((call.mode, call.package, one.parent))
+        return None
+
+    def _named(self, env: Env, node: ast.Call, name: str) -> bool:
+        callee = self._scopes.function(node.func, env)
+        function = callee.expr if callee and isinstance(callee.expr, ast.FunctionDef | ast.Lambda) else None
+        parts = self._scopes.argument(node, "name", env, function)
+        return any(self._scopes.evaluate(part.expr, part.env) == name for part in parts)
+
+    def _final_name(self, env: Env, call: Call) -> bool:
+        return env.call is not None and self._named(env, env.call, call.name)
+
+    def _iterations(self, env: Env) -> Iterator[dict[str, Part]]:
+        """What the variables of the loops around an activation's position may stand for; {} where there are none."""
+        loops = list(_loops(env))
+        if not loops:
+            yield {}
+            return
+        yield from self._iterate(env, loops)
+
+    def _iterate(self, env: Env, loops: list[tuple[ast.expr, ast.expr]]) -> Iterator[dict[str, Part]]:
+        target, iterated = loops[0]
+        for item in self._scopes.items(iterated, env) or []:
+            found = self._scopes.unpack(target, item)
+            if len(loops) == 1:
+                yield found
+            else:
+                for inner in self._iterate(env.looping(found), loops[1:]):
+                    yield {**found, **inner}
+
+    # Owners
+
+    def owners(self, literal: Element | AddPlace) -> frozenset[Owner]:
+        """All targets, of all kinds, packages and modes, that a literal feeds, or that an entry added here would."""
+        key = (literal.holder, literal.span)
+        if key not in self._owners:
+            found = self._through(literal.holder)
+            texts = (literal.text,) if isinstance(literal, Element) else literal.texts
+            self._owners[key] = frozenset(
+                Owner(leaf.package, leaf.name) for leaf in self._fed(literal, found, [t for t in texts if t])
+            )
+        return self._owners[key]
+
+    def _fed(self, literal: Element | AddPlace, leaves: list[Call], texts: list[str]) -> Iterable[Call]:
+        if literal.holder.kind == "call":
+            # A macro may make several targets and hand the list to some of them only.
+            having = [leaf for leaf in leaves if any(_mentions(leaf, text) for text in texts)]
+            return having or leaves
+        attribute = literal.attribute if isinstance(literal, Element) else literal.name
+        return [leaf for leaf in leaves if self._reached(literal, leaf, attribute, texts)]
+
+    def _reached(self, literal: Element | AddPlace, leaf: Call, attribute: str, texts: list[str]) -> bool:
+        """Whether the walk of any of a target's attributes comes by a literal."""
+        names = {attribute}
+        for call in self.chain(leaf):
+            for name, value in call.args.items():
+                found = tuple(values.walk_strings(value))
+                if any(akin(text, other) for text in texts for other in found):
+                    names.add(name)
+        for name in names:
+            site = self.locate(leaf, name)
+            places = {e.key for e in site.elements} | {s.key for s in site.sequences}
+            if (literal.file, literal.span) in places:
+                return True
+            lost = {unlocated.text for unlocated in site.missing}
+            if any(akin(text, other) for text in texts for other in lost):
+                return True
+        return False
+
+    @cached_property
+    def _owners(self) -> dict[tuple[Holder, Span], frozenset[Owner]]:
+        return {}
+
+    def _through(self, holder: Holder) -> list[Call]:
+        """The rules' own calls whose stack goes through a holder, or, for a file, whose package loads it."""
+        if holder.kind == "call":
+            return self._by_position.get((holder.file, holder.line, holder.col), [])
+        found: dict[int, Call] = {}
+        for (line, _), leaves in self._by_file.get(holder.file, {}).items():
+            if holder.kind == "file" or holder.line <= line <= holder.col:
+                found |= {id(leaf): leaf for leaf in leaves}
+        if holder.kind == "file":
+            for package in self._loading.get(holder.file, ()):
+                found |= {id(leaf): leaf for leaf in self._by_package.get(package, ())}
+        return list(found.values())
+
+    @cached_property
+    def _leaves(self) -> list[Call]:
+        return [call for call in self._calls.values() if call.how != "function" and call.name]
+
+    @cached_property
+    def _by_position(self) -> dict[tuple[str, int, int], list[Call]]:
+        found: dict[tuple[str, int, int], list[Call]] = {}
+        for leaf in self._leaves:
+            for place in {(frame.file, frame.line, frame.col) for frame in leaf.stack}:
+                found.setdefault(place, []).append(leaf)
+        return found
+
+    @cached_property
+    def _by_file(self) -> dict[str, dict[tuple[int, int], list[Call]]]:
+        found: dict[str, dict[tuple[int, int], list[Call]]] = {}
+        for (file, line, col), leaves in self._by_position.items():
+            found.setdefault(file, {})[(line, col)] = leaves
+        return found
+
+    @cached_property
+    def _by_package(self) -> dict[str, list[Call]]:
+        found: dict[str, list[Call]] = {}
+        for leaf in self._leaves:
+            found.setdefault(leaf.package, []).append(leaf)
+        return found
+
+    @cached_property
+    def _loading(self) -> dict[str, set[str]]:
+        found: dict[str, set[str]] = {}
+        for package in self._packages:
+            for load in package.loads:
+                found.setdefault(load.path, set()).add(package.path)
+        return found
+
+    # Adding
+
+    def adds(self, site: AttributeSite) -> AddPlace | Blocked:
+        """The nearest place that is the target's own where an entry can be added; or why there is none.
+
+        `owners` of the place says whom else the added entry would reach: the other targets of one call site.
+        """
+        if site.problem:
+            return Blocked(Reason.NOT_EDITABLE, site.problem, site.file, site.line)
+        family = self._family(site)
+        shared: AddPlace | None = None
+        for listed in sorted((s for s in site.sequences if s.plain), key=lambda s: s.depth):
+            place = AddPlace("list", listed.file, listed.line, listed.span, site.attribute, listed.holder, listed.texts)
+            if self.owners(place) <= family:
+                return place
+            shared = shared or place
+        for call in self.chain(site.leaf):
+            place_or_none = self._call_place(site, call)
+            if place_or_none is not None and self.owners(place_or_none) <= family:
+                return place_or_none
+            shared = shared or place_or_none
+        if shared is None:
+            words = f"{site.written.kind} takes no {site.attribute}"
+            return Blocked(Reason.NOT_EDITABLE, words, site.file, site.line)
+        others = sorted(f"{o.package}:{o.name}" for o in self.owners(shared) - family)
+        more = f" and {len(others) - 3} more" if len(others) > 3 else ""
+        return Blocked(Reason.SHARED, f"also feeds {', '.join(others[:3])}{more}", shared.file, shared.line)
+
+    def _family(self, site: AttributeSite) -> frozenset[Owner]:
+        """The targets that the written call makes: nothing that is written in it can be for one of them alone."""
+        frame = site.written.stack[-1]
+        found = self._through(Holder("call", frame.file, frame.line, frame.col))
+        own = Owner(site.leaf.package, site.leaf.name)
+        return frozenset(Owner(leaf.package, leaf.name) for leaf in found) | {own}
+
+    def _call_place(self, site: AttributeSite, call: Call) -> AddPlace | None:
+        """A recorded call as the place: its attribute's expression is extended, or a new attribute is made."""
+        frame = call.stack[-1]
+        holder = Holder("call", frame.file, frame.line, frame.col)
+        try:
+            env = self._env(call)
+        except BuildFileError:
+            return None
+        if env is None or env.call is None:
+            return None
+        file = env.file
+        for keyword in env.call.keywords:
+            if keyword.arg == site.attribute:
+                if isinstance(keyword.value, ast.Dict | ast.Constant) and not _is_none(keyword.value):
+                    return None
+                span = file.span(keyword.value)
+                return AddPlace("extend", file.path, keyword.value.lineno, span, site.attribute, holder)
+        callee = self._callee(call)
+        if callee is not None and not accepts(callee, site.attribute):
+            return None
+        if self._scopes.argument(env.call, site.attribute, env, callee):
+            return None
+        opening = file.opening(env.call)
+        return AddPlace("attribute", file.path, frame.line, Span(opening, opening + 1), site.attribute, holder)
+
+
+_NAME = re.compile(r".*[:/]", re.DOTALL)
+
+
+@lru_cache(maxsize=1 << 16)
+def akin(one: str, other: str) -> bool:
+    """Whether a macro may have made one label from the other: the same name, and one package ends like the other."""
+    if one == other:
+        return True
+    ours_name, theirs_name = _NAME.sub("", one), _NAME.sub("", other)
+    if ours_name != theirs_name and f"{ours_name}_static" != theirs_name and ours_name != f"{theirs_name}_static":
+        return False
+    a, b = labels.split(one), labels.split(other)
+    if a is None or b is None:
+        return False
+    if a.prefix is None or b.prefix is None:
+        return a.prefix == b.prefix
+    ours, theirs = a.package.split("/"), b.package.split("/")
+    short, long = sorted((ours, theirs), key=len)
+    return short == [""] or long[-len(short) :] == short
+
+
+def _mentions(leaf: Call, text: str) -> bool:
+    return any(akin(text, other) for value in leaf.args.values() for other in values.walk_strings(value))
+
+
+def _accounted(text: str, elements: Sequence[Element]) -> bool:
+    return any(e.text is not None and akin(e.text, text) for e in elements)
+
+
+def _name_unknown(elements: list[Element], texts: Sequence[str]) -> None:
+    """Give elements of unknown text the labels that stand at their place in the evaluated list."""
+    at = 0
+    for index, element in enumerate(elements):
+        if element.text is not None:
+            at = texts.index(element.text, at) + 1 if element.text in texts[at:] else at
+        elif at < len(texts):
+            following = next((e.text for e in elements[index + 1 :] if e.text is not None), None)
+            if texts[at] != following:
+                elements[index] = replace(element, text=texts[at])
+                at += 1
+
+
+def _unite(walk: Walk, more: Walk) -> None:
+    known = {element.key for element in walk.elements}
+    walk.elements += [element for element in more.elements if element.key not in known]
+    listed = {sequence.key for sequence in walk.sequences}
+    walk.sequences += [sequence for sequence in more.sequences if sequence.key not in listed]
+    walk.gaps += [gap for gap in more.gaps if gap not in walk.gaps]
+
+
+def _form(call: Call, env: Env, attribute: str, walk: Walk) -> str:
+    forms = dict(walk.forms)
+    assert env.call is not None
+    if not any(keyword.arg == attribute for keyword in env.call.keywords):
+        forms["kwargs"] = None
+    return "+".join(form for form in _FORMS if form in forms) or "other"
+
+
+def _loops(env: Env) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """The (target, iterable) of the loops of an activation's function around its position, from the outside in."""
+    found: list[tuple[ast.expr, ast.expr]] = []
+    node: ast.AST = env.call if env.call is not None else env.file.tree
+    while node in env.file.parents and node is not env.function:
+        parent = env.file.parents[node]
+        if isinstance(parent, ast.For) and node in parent.body:
+            found.append((parent.target, parent.iter))
+        if isinstance(parent, ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp):
+            found += [(g.target, g.iter) for g in reversed(parent.generators)]
+        node = parent
+    return reversed(found)
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None

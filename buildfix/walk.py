@@ -1,0 +1,365 @@
+"""From the expression of an attribute to the literals that feed it.
+
+The walk goes through `+`, conditionals, select branches, comprehensions, helper functions and, with scopes.py, through
+names and parameters. It never drops what it cannot follow: that becomes a Gap, with the place.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+
+from buildfix.buildfile import Comment, Span
+from buildfix.scopes import UNKNOWN, Env, Part, Scopes, parameters
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """What a literal stands in, which decides whom it can feed.
+
+    `kind` "call": the arguments of the call in progress at (line, col), an engine position; "function": the body of
+    the function whose lines are line to col; "file": anything else in the file.
+    """
+
+    kind: str
+    file: str
+    line: int = 0
+    col: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """A literal that feeds an attribute: one entry of a list, in `file` at the bytes `span`.
+
+    `text` is the label that it evaluates to, None if that is not known. `conditions` are the select keys and `if`
+    tests it stands under. `sequence` is the span of the list that it is an entry of, None if it is in none. `problem`
+    says why it cannot be dropped where it stands; "" if it can. `depth` counts the activations between it and the
+    build file (0: it stands in the build file's own statements).
+    """
+
+    attribute: str
+    file: str
+    line: int
+    span: Span
+    text: str | None
+    conditions: tuple[str, ...]
+    sequence: Span | None
+    problem: str
+    comments: tuple[Comment, ...]
+    holder: Holder
+    depth: int
+
+    @property
+    def key(self) -> tuple[str, Span]:
+        """Which literal it is."""
+        return self.file, self.span
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """A list literal that feeds an attribute; a new entry could go there. `plain`: what it holds reaches the attribute
+    as it is written, under no condition."""
+
+    attribute: str
+    file: str
+    line: int
+    span: Span
+    plain: bool
+    holder: Holder
+    depth: int
+    texts: tuple[str, ...]
+
+    @property
+    def key(self) -> tuple[str, Span]:
+        """Which literal it is."""
+        return self.file, self.span
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Something that feeds an attribute and could not be followed."""
+
+    file: str
+    line: int
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """How the walk came to where it is. `text` turns an entry into the label that it stands for; `rewritten` if that
+    is not simply the entry; `steps` counts helper functions entered."""
+
+    text: Callable[[Part], object]
+    conditions: tuple[str, ...] = ()
+    rewritten: bool = False
+    default: bool = False
+    steps: int = 0
+
+    def under(self, conditions: tuple[str, ...]) -> _Way:
+        return _Way(self.text, self.conditions + conditions, self.rewritten, self.default, self.steps)
+
+
+@dataclass(slots=True)
+class Walk:
+    """One walk; what it found is in its lists, in the order of the source. `forms` names what it went through."""
+
+    scopes: Scopes
+    attribute: str
+    elements: list[Element] = field(default_factory=list)
+    sequences: list[Sequence] = field(default_factory=list)
+    gaps: list[Gap] = field(default_factory=list)
+    forms: dict[str, None] = field(default_factory=dict)
+
+    def run(self, parts: list[Part]) -> None:
+        """Walk the parts of an attribute's value."""
+        way = _Way(lambda part: self.scopes.evaluate(part.expr, part.env))
+        for part in parts:
+            self._part(part, way)
+
+    def _part(self, part: Part, way: _Way) -> None:
+        way = way.under(part.conditions)
+        if part.default:
+            self.forms["default"] = None
+            way = _Way(way.text, way.conditions, way.rewritten, True, way.steps)
+        if part.item:
+            self.forms["append"] = None
+            self._element(part, None, way, "it is added by a statement of its own")
+        elif isinstance(part.expr, ast.expr):
+            self._walk(part.expr, part.env, way)
+        else:
+            self._gap(part.expr, part.env, "a function is no list")
+
+    def _walk(self, expr: ast.expr, env: Env, way: _Way) -> None:
+        if way.steps > 20:
+            self._gap(expr, env, "it is nested too deeply")
+            return
+        match expr:
+            case ast.List() | ast.Tuple() | ast.Set():
+                self._list(expr, env, way)
+            case ast.Constant(value=None | ""):
+                pass
+            case ast.Constant():
+                self.forms["literal"] = None
+                self._element(Part(expr, env), None, way, "it is no entry of a list")
+            case ast.BinOp(left=left, op=ast.Add() | ast.BitOr(), right=right):
+                self._walk(left, env, way)
+                self._walk(right, env, way)
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                self.forms["conditional"] = None
+                condition = env.file.source(test)
+                self._walk(body, env, way.under((condition,)))
+                self._walk(orelse, env, way.under((f"not ({condition})",)))
+            case ast.BoolOp(values=[first, *others]):
+                self._walk(first, env, way)
+                for other in others:
+                    self._walk(other, env, way.under((f"not ({env.file.source(first)})",)))
+            case ast.ListComp() | ast.GeneratorExp() | ast.SetComp():
+                self._comprehension(expr, env, way)
+            case ast.Dict(values=values):
+                self.forms["dict"] = None
+                for key, value in zip(expr.keys, values, strict=True):
+                    self._walk(value, env, way.under((env.file.source(key),) if key else ()))
+            case ast.Call():
+                self._call(expr, env, way)
+            case ast.Subscript(value=value, slice=ast.Slice()):
+                self._transformed(value, env, way)
+            case ast.Name() | ast.Subscript() | ast.Attribute():
+                self._named(expr, env, way)
+            case ast.Starred(value=value):
+                self._walk(value, env, way)
+            case _:
+                self._gap(expr, env, "it is computed")
+
+    def _list(self, expr: ast.List | ast.Tuple | ast.Set, env: Env, way: _Way) -> None:
+        self.forms["literal"] = None
+        if not hasattr(expr, "lineno"):
+            return
+        before = len(self.elements)
+        for element in expr.elts:
+            if isinstance(element, ast.Starred):
+                self._walk(element.value, env, way)
+            elif isinstance(element, ast.Tuple | ast.List):
+                condition = element.elts[0] if element.elts else None
+                named = isinstance(condition, ast.Constant) and len(element.elts) > 1
+                inner = way.under((str(condition.value),) if named and isinstance(condition, ast.Constant) else ())
+                for nested in element.elts[1:] if named else element.elts:
+                    self._walk(nested, env, inner)
+            elif isinstance(element, ast.IfExp):
+                self.forms["conditional"] = None
+                condition_text = env.file.source(element.test)
+                for branch, text in ((element.body, condition_text), (element.orelse, f"not ({condition_text})")):
+                    self._element(Part(branch, env), None, way.under((text,)), "it is one side of a conditional entry")
+            else:
+                self._element(Part(element, env), expr, way, "")
+        if isinstance(expr, ast.Set):
+            return
+        texts = tuple(e.text for e in self.elements[before:] if e.text)
+        plain = not way.conditions and not way.rewritten and not way.default
+        span, file = env.file.span(expr), env.file
+        self.sequences.append(
+            Sequence(
+                self.attribute, file.path, expr.lineno, span, plain, self._holder(span, env), _depth(env), texts
+            )
+        )
+
+    def _element(self, part: Part, sequence: ast.expr | None, way: _Way, problem: str) -> None:
+        expr, env = part.expr, part.env
+        if not hasattr(expr, "lineno"):
+            self._gap(env.call or env.file.tree, env, "it is computed")
+            return
+        value = way.text(part)
+        if isinstance(value, list | tuple):
+            assert isinstance(expr, ast.expr)
+            self._walk(expr, env, way)
+            return
+        file = env.file
+        span = file.span(expr)
+        assert isinstance(expr, ast.expr)
+        self.elements.append(
+            Element(
+                self.attribute,
+                file.path,
+                file.line(span.start),
+                span,
+                value if isinstance(value, str) else None,
+                way.conditions,
+                file.span(sequence) if sequence is not None else None,
+                problem,
+                file.element_comments(expr),
+                self._holder(span, env),
+                _depth(env),
+            )
+        )
+
+    def _comprehension(self, expr: ast.ListComp | ast.GeneratorExp | ast.SetComp, env: Env, way: _Way) -> None:
+        self.forms["comprehension"] = None
+        if len(expr.generators) > 1:
+            self._gap(expr, env, "it is a comprehension over several lists")
+            return
+        generator = expr.generators[0]
+
+        def text(part: Part) -> object:
+            loops = self.scopes.unpack(generator.target, part)
+            return self.scopes.evaluate(expr.elt, env.looping(loops)) if loops else UNKNOWN
+
+        same = isinstance(generator.target, ast.Name) and ast.dump(expr.elt) == ast.dump(_load(generator.target))
+        conditions = way.conditions + tuple(env.file.source(test) for test in generator.ifs)
+        inner = _Way(way.text, conditions, way.rewritten, way.default, way.steps + 1)
+        if not same:
+            inner = _Way(text, conditions, True, way.default, way.steps + 1)
+        if isinstance(generator.target, ast.Tuple):
+            self._pairs(generator.iter, env, inner)
+        else:
+            self._walk(generator.iter, env, inner)
+
+    def _pairs(self, iterated: ast.expr, env: Env, way: _Way) -> None:
+        """A loop over (name, value) pairs: the entries are parts of pairs, and not for this attribute alone."""
+        items = self.scopes.items(iterated, env)
+        if items is None:
+            self._gap(iterated, env, "it is computed")
+            return
+        for item in items:
+            place = item if hasattr(item.expr, "lineno") else item._replace(expr=_first(item.expr))
+            value = way.text(item)
+            fixed = _Way(partial(_always, value), way.conditions, True, way.default, way.steps)
+            self._element(place, None, fixed, "it is computed from a table's entry")
+
+    def _call(self, call: ast.Call, env: Env, way: _Way) -> None:
+        name = env.file.source(call.func)
+        if name.split(".")[-1] in ("select", "with_or", "select_with_or") and call.args:
+            self.forms["select"] = None
+            self._select(call.args[0], env, way)
+            return
+        if name in ("sorted", "list", "tuple", "set", "reversed", "depset") and call.args:
+            self._walk(call.args[0], env, way)
+            return
+        parts = self.scopes.parts(call, env)
+        if not (len(parts) == 1 and parts[0].expr is call):
+            self.forms["variable"] = None
+            for part in parts:
+                self._part(part, way)
+            return
+        inside = self.scopes.entered(call, env)
+        returned = self.scopes.returns(inside) if inside is not None else []
+        self.forms["call"] = None
+        if returned and inside is not None and inside.function is not None:
+            lists = _Way(way.text, way.conditions, way.rewritten, way.default, way.steps + 1)
+            for part in returned:
+                self._part(part, lists)
+            return
+        self._gap(call, env, f"{name}(...) computes it")
+        for argument in (*call.args, *(k.value for k in call.keywords)):
+            self._transformed(argument, env, way)
+
+    def _select(self, table: ast.expr, env: Env, way: _Way) -> None:
+        for part in self.scopes.parts(table, env):
+            if not isinstance(part.expr, ast.Dict):
+                self._gap(part.expr, part.env, "the table of a select is computed")
+                continue
+            for key, value in zip(part.expr.keys, part.expr.values, strict=True):
+                text = self.scopes.evaluate(key, part.env) if key is not None else UNKNOWN
+                condition = str(text) if isinstance(text, str) else part.env.file.source(key or value)
+                self._walk(value, part.env, way.under((condition,)))
+
+    def _transformed(self, expr: ast.expr, env: Env, way: _Way) -> None:
+        """What goes through something unknown: its literals are named, but they may mean something else there."""
+        if isinstance(expr, ast.Constant | ast.Lambda | ast.Dict):
+            return
+        unknown = _Way(way.text, way.conditions, True, way.default, way.steps + 1)
+        gaps = len(self.gaps)
+        self._walk(expr, env, unknown)
+        del self.gaps[gaps:]
+
+    def _named(self, expr: ast.expr, env: Env, way: _Way) -> None:
+        parts = self.scopes.parts(expr, env)
+        if len(parts) == 1 and parts[0].expr is expr:
+            if not self._empty(expr, env):
+                self._gap(expr, env, f"{env.file.source(expr)} cannot be followed")
+            return
+        passed = isinstance(expr, ast.Name) and env.function is not None and expr.id in parameters(env.function)
+        self.forms["parameter" if passed else "variable"] = None
+        for part in parts:
+            self._part(part, way)
+
+    def _empty(self, expr: ast.expr, env: Env) -> bool:
+        """Whether a name is a loop's variable or the like whose value is known not to be a list."""
+        value = self.scopes.evaluate(expr, env)
+        return value is None or value == "" or value == []
+
+    def _gap(self, node: ast.AST, env: Env, words: str) -> None:
+        line = getattr(node, "lineno", None) or env.file.line(min(env.offset, len(env.file.data)))
+        gap = Gap(env.file.path, line, words)
+        if gap not in self.gaps:
+            self.gaps.append(gap)
+
+    def _holder(self, span: Span, env: Env) -> Holder:
+        file = env.file
+        if env.live and env.call is not None and file.start(env.call) <= span.start < file.end(env.call):
+            line, col = file.engine_position(file.opening(env.call))
+            return Holder("call", file.path, line, col)
+        if env.live and isinstance(env.function, ast.FunctionDef):
+            start, end = file.span(env.function)
+            if start <= span.start < end:
+                return Holder("function", file.path, file.line(start), file.line(end - 1))
+        return Holder("file", file.path)
+
+
+def _depth(env: Env) -> int:
+    depth = 0
+    while env.caller is not None:
+        env, depth = env.caller[0], depth + 1
+    return depth
+
+
+def _always(value: object, _: Part) -> object:
+    return value
+
+
+def _load(target: ast.Name) -> ast.Name:
+    return ast.Name(target.id, ast.Load())
+
+
+def _first(expr: ast.AST) -> ast.AST:
+    return next((node for node in ast.walk(expr) if hasattr(node, "lineno")), expr)
