@@ -326,7 +326,7 @@ class BuildFile:
     def _above(self, line: int, start: int) -> Iterator[Comment]:
         """The own-line comments directly above a line, if what starts at `start` is the first thing on it."""
         begin = self._lines[line - 1] + self._bom(line)
-        if self.data[begin:start].strip(_BLANKS):
+        if self.data[begin:start].strip(_BLANKS + b"("):
             return
         while line > 1:
             line -= 1

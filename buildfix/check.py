@@ -206,7 +206,7 @@ class Rerun:
 def summary(known: Knowledge) -> Summary:
     """The counts of what was looked at."""
     elsewhere = sum(not known.selected_folder(folder) for folder in known.graph.incomplete)
-    notes = ()
+    notes: tuple[str, ...] = ()
     if elsewhere:
         packages = "1 package" if elsewhere == 1 else f"{elsewhere} packages"
         notes = (f"{packages} outside the paths could not be wholly analysed; a check of everything names them",)

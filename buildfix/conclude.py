@@ -154,7 +154,7 @@ class _Conclusion:
             return
         entries = drop.elements if drop else self._permits.entries(target, unused.dep)
         place = Place(entries[0].file, entries[0].line) if entries else target.place
-        dep = entries[0].text if entries else unused.edges[0].text
+        dep = (entries[0].text if entries else None) or unused.edges[0].text
         confidence, fails = (Confidence.SAFE, True) if drop else _weigh(refusals, _UNUSED)
         yield Finding(
             Code.UNUSED_DEP,
@@ -166,11 +166,15 @@ class _Conclusion:
             attribute=target.rule.deps,
             evidence=self._owned(unused.dep),
             reasons=() if drop else _reasons(refusals),
-            detail="" if drop else _details(refusals),
+            detail=self._public_note(target) if drop else _details(refusals),
             dependents=tuple(sorted(self._dependents(pair, self._losses(pair)))),
             fix="drop" if drop else "",
             fails=fails,
         )
+
+    def _public_note(self, target: Target) -> str:
+        public = self._known.graph.is_public(target)
+        return "the target is public: dependents outside the repository cannot be seen" if public else ""
 
     def _owned(self, dep: Label) -> tuple[Evidence, ...]:
         """What the dep provides, that nothing imports."""
@@ -184,9 +188,8 @@ class _Conclusion:
     def _losses(self, pair: Pair) -> Iterable[Loss]:
         """What the drop of this edge alone would take from anyone, among what all drops together would."""
         for loss in dict.fromkeys((*self._plan.naive, *self._plan.blockers.get(pair, ()))):
-            if loss.module and not self._reach.path(loss.target, loss.providers, without=(pair,)):
-                if self._reach.path(loss.target, loss.providers):
-                    yield loss
+            if loss.module and self._reach.hangs_on(loss, pair):
+                yield loss
 
     def _dependents(self, pair: Pair, losses: Iterable[Loss]) -> Iterator[Dependent]:
         for loss in losses:

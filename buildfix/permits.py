@@ -11,7 +11,7 @@ from typing import NamedTuple
 from buildfix import markers
 from buildfix.buildfile import BuildFile, BuildFileError
 from buildfix.config import Config
-from buildfix.edits import Order
+from buildfix.order import Order
 from buildfix.findings import Reason
 from buildfix.labels import Label
 from buildfix.sites import AddPlace, AttributeSite, Element, Sites

@@ -308,18 +308,23 @@ class Reach:
                 if providers & had and not providers & has:
                     yield label, module or str(self._named(providers)[0])
 
-    def path(self, start: Label, goals: Iterable[Label], without: Iterable[Pair] = ()) -> tuple[Label, ...]:
-        """The shortest way along the deps as they stand, less those in `without`; () if there is none."""
-        edges = self._changed(self._any, (), without) if without else self._any
-        way = _path(edges, self.number[start], self._mask(goals))
+    def path(self, start: Label, goals: Iterable[Label]) -> tuple[Label, ...]:
+        """The shortest way along the deps as they stand; () if there is none."""
+        way = _path(self._any, self.number[start], self._mask(goals))
         return tuple(self.labels[node] for node in way)
 
-    def relying(self, edge: Pair) -> list[Loss]:
-        """What would be lost if this edge alone were dropped and nothing were added."""
-        return self.losses((), (edge,))
+    def hangs_on(self, loss: Loss, edge: Pair) -> bool:
+        """Whether the target of a loss gets what it would lose through this one edge and in no other way."""
+        start, goals = self.number[loss.target], self._mask(loss.providers)
+        target, dep = self.number[edge.target], self.number[edge.dep]
+        if not self._before[start] >> target & 1 or not self._before[dep] & goals:
+            return False
+        return not _path(self._any, start, goals, (target, dep))
 
 
-def _path(adjacency: Sequence[Sequence[int]], start: int, goals: int) -> list[int]:
+def _path(
+    adjacency: Sequence[Sequence[int]], start: int, goals: int, without: tuple[int, int] = (-1, -1)
+) -> list[int]:
     if goals >> start & 1:
         return [start]
     came = {start: -1}
@@ -327,7 +332,7 @@ def _path(adjacency: Sequence[Sequence[int]], start: int, goals: int) -> list[in
     while queue:
         here = queue.popleft()
         for child in adjacency[here]:
-            if child in came:
+            if child in came or (here, child) == without:
                 continue
             came[child] = here
             if goals >> child & 1:

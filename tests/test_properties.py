@@ -41,11 +41,8 @@ class Made:
         if layout == "absent" and not labels:
             deps = ""
         elif layout == "lines":
-            deps = (
-                "    deps = [\n        # what it needs\n"
-                + "".join(f"        {label},\n" for label in labels)
-                + "    ],\n"
-            )
+            entries = "".join(f"        {label},\n" for label in labels)
+            deps = f"    # what it needs\n    deps = [\n{entries}    ],\n"
         else:
             deps = f"    deps = [{', '.join(labels)}],  # what it needs\n"
         return (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from buildfix.findings import Confidence, Dependent, Evidence, FileChange, Finding, Place, Reason, Result
+from buildfix.findings import Confidence, Dependent, Evidence, FileChange, Finding, Place, Result
 
 _SHOWN = 5
 """How many pieces of evidence of one finding are printed; the JSON report has them all."""
@@ -39,10 +39,10 @@ class _Text:
         yield f"  {finding.place}: {code}: {finding.message}"
         yield from self._evidence(finding.evidence)
         if finding.path:
-            yield f"    {self._path_title(finding)} {_arrows(finding.path)}"
+            yield f"    received so far through {_arrows(finding.path)}"
         if finding.dependents:
             yield from self._dependents(finding)
-        if finding.choices:
+        if len(finding.choices) > 1:
             yield f"    the choices are {', '.join(finding.choices)}"
         yield from self._outcome(finding)
 
@@ -51,11 +51,6 @@ class _Text:
             yield f"    {item.place}: {item.text}"
         if len(evidence) > _SHOWN:
             yield f"    and {len(evidence) - _SHOWN} more"
-
-    def _path_title(self, finding: Finding) -> str:
-        if Reason.WOULD_CYCLE in finding.reasons:
-            return "the cycle would be"
-        return "received so far through" if self._repaired(finding) or not finding.fix else "received through"
 
     def _dependents(self, finding: Finding) -> Iterator[str]:
         yield f"    dropping this edge alone would break {_count(len(finding.dependents), 'target')}:"
@@ -80,7 +75,7 @@ class _Text:
         if finding.fix:
             yield self._paint("green", f"    {self._fix(finding)}") + (f": {why}{detail}" if why or detail else "")
         elif finding.confidence is Confidence.UNSAFE:
-            yield self._paint("yellow", "    only with --unsafe-fixes") + f": {why}{detail}"
+            yield self._paint("yellow", "    not repaired, for it may not be safe") + f": {why}{detail}"
         elif why or detail:
             yield self._paint("yellow", "    not repaired") + f": {why}{detail}"
 

@@ -57,7 +57,7 @@ func init() {
 		"host_info":                 hostInfo,
 		"read_config":               readConfig,
 		"read_root_config":          readConfig,
-		"load_symbols":              nothing,
+		"load_symbols":              loadSymbols,
 		"implicit_package_symbol":   implicitSymbol,
 		"read_package_value":        nothing,
 		"read_parent_package_value": nothing,

@@ -11,6 +11,24 @@ import (
 
 // These builtins are Buck2's own additions to the language.
 
+// loadSymbols adds the entries of a dict to what the file defines for those that load it.
+func loadSymbols(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var symbols *starlark.Dict
+	if err := starlark.UnpackPositionalArgs(b.Name(), args, kwargs, 1, &symbols); err != nil {
+		return nil, err
+	}
+	r := runOf(thread)
+	if r.symbols == nil {
+		r.symbols = starlark.StringDict{}
+	}
+	for _, item := range symbols.Items() {
+		if name, ok := starlark.AsString(item[0]); ok {
+			r.symbols[name] = item[1]
+		}
+	}
+	return starlark.None, nil
+}
+
 // dedupe is the list without what occurred before.
 func dedupe(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var list starlark.Iterable

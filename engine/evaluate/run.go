@@ -3,6 +3,7 @@ package evaluate
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -11,7 +12,6 @@ import (
 	"go.starlark.net/lib/json"
 	"go.starlark.net/starlark"
 
-	"buildfix/engine/proto"
 	"buildfix/engine/walk"
 )
 
@@ -44,14 +44,14 @@ type run struct {
 	active  []int // ids of the recorded calls that have not returned
 	targets []target
 	prints  int
+	symbols starlark.StringDict // added by load_symbols
 
-	fatal    atomic.Pointer[string] // the limit that was exceeded
-	shared   atomic.Bool            // memory ran out while other packages were evaluated too
-	mu       sync.Mutex             // guards the clock
-	timer    *time.Timer
-	started  time.Time
-	spent    time.Duration
-	finished bool
+	fatal   atomic.Pointer[string] // the limit that was exceeded
+	shared  atomic.Bool            // memory ran out while other packages were evaluated too
+	mu      sync.Mutex             // guards the clock
+	timer   *time.Timer
+	started time.Time
+	spent   time.Duration
 }
 
 // An abandon tells a worker that its goroutine is stuck in something that cannot be interrupted.
@@ -89,7 +89,6 @@ func (r *run) exec() (globals starlark.StringDict) {
 	r.resume()
 	defer func() {
 		r.pause()
-		r.finished = true
 		r.engine.watch.remove(r)
 		if x := recover(); x != nil {
 			r.errors = append(r.errors, Error{Kind: "internal", Message: fmt.Sprint("panic: ", x), File: r.file.path})
@@ -105,6 +104,7 @@ func (r *run) exec() (globals starlark.StringDict) {
 	} else if kind := r.fatal.Load(); kind != nil { // at the very last step
 		r.errors = append(r.errors, r.limitError(*kind))
 	}
+	maps.Copy(globals, r.symbols)
 	if r.dir == nil {
 		nameRules(globals)
 		if err := freeze(globals); err != nil {
@@ -118,7 +118,10 @@ func (r *run) exec() (globals starlark.StringDict) {
 func (r *run) execProgram() (starlark.StringDict, error) {
 	if r.file.json != nil {
 		value, err := starlark.Call(r.thread, json.Module.Members["decode"], starlark.Tuple{starlark.String(r.file.json)}, nil)
-		return starlark.StringDict{"value": value}, err
+		if err != nil {
+			return starlark.StringDict{}, err
+		}
+		return starlark.StringDict{"value": value}, nil
 	}
 	return r.file.program.Init(r.thread, r.engine.predeclared(r.file))
 }
@@ -226,27 +229,4 @@ func (r *run) print(thread *starlark.Thread, msg string) {
 		return
 	}
 	r.engine.log("print: %s: %s", r.file.path, clip(msg))
-}
-
-// appendError encodes an error of a package record.
-func appendError(dst []byte, e *Error) []byte {
-	dst = append(dst, `{"kind":`...)
-	dst = proto.AppendString(dst, e.Kind)
-	dst = proto.AppendField(dst, "message", e.Message)
-	dst = proto.AppendField(dst, "file", e.File)
-	if e.Line > 0 {
-		dst = proto.AppendInt(dst, "line", int64(e.Line))
-		dst = proto.AppendInt(dst, "col", int64(e.Col))
-	}
-	if len(e.Stack) > 0 {
-		dst = append(dst, `,"stack":[`...)
-		for i, f := range e.Stack {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = proto.AppendFrame(dst, f.File, f.Line, f.Col, f.Function)
-		}
-		dst = append(dst, ']')
-	}
-	return append(dst, '}')
 }

@@ -311,20 +311,10 @@ func (s *scanner) class() {
 }
 
 func (s *scanner) inScope(scopeKind kind, kind string, at, mark int) {
-	s.pushScope(scopeKind)
+	s.scopes = append(s.scopes, scope{kind: scopeKind})
 	s.wantDoc = true
 	s.clause(kind, at, mark)
 	s.wantDoc = false
 	s.scopes = s.scopes[:len(s.scopes)-1]
 	s.spans = s.spans[:mark]
-}
-
-// pushScope reuses the memory of scopes left before.
-func (s *scanner) pushScope(k kind) {
-	if n := len(s.scopes); n < cap(s.scopes) {
-		s.scopes = s.scopes[:n+1]
-		s.scopes[n].kind, s.scopes[n].globals = k, s.scopes[n].globals[:0]
-		return
-	}
-	s.scopes = append(s.scopes, scope{kind: k})
 }

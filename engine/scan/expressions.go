@@ -286,12 +286,19 @@ func (s *scanner) noteChain(e expr, noted bool) {
 	}
 }
 
+// maxCallee is the number of tokens up to which a callee is given as written; of a longer one, only the last name is.
+const maxCallee = 64
+
 // call recognizes the arguments of a call, and takes it down if it imports by name.
 func (s *scanner) call(first int, callee expr) {
 	dynamic := -1
 	if (callee.kind == xName || callee.kind == xAttr) && s.toks[callee.b].sub == nDynamic && s.toks[callee.b].kind == tName {
 		dynamic = len(s.dynamic)
-		s.dynamic = append(s.dynamic, Dynamic{Callee: s.folded(first, s.i), Line: s.line(s.start(first))})
+		line := s.line(s.start(first))
+		if s.i-first > maxCallee {
+			first = int(callee.b) // a chain of calls, each of which would repeat all those before it
+		}
+		s.dynamic = append(s.dynamic, Dynamic{Callee: s.folded(first, s.i), Line: line})
 	}
 	if callee.kind == xAttr && callee.flags&fChain != 0 && s.startsWithAll(int(callee.a)) && s.startsWithAll(int(callee.b)-2) && mutates(s.bytes(int(callee.b))) {
 		s.callsOnAll++

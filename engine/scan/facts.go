@@ -101,14 +101,8 @@ func (s *scanner) bind(i int) {
 		return
 	}
 	top := &s.scopes[len(s.scopes)-1]
-	if top.kind != tBad {
-		declared := false
-		for _, g := range top.globals {
-			declared = declared || string(s.bytes(int(g))) == string(s.bytes(i))
-		}
-		if !declared {
-			return
-		}
+	if top.kind != tBad && !top.globals[string(s.bytes(i))] {
+		return
 	}
 	if s.toks[i].sub == nAll {
 		s.touchAll()

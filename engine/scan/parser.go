@@ -27,8 +27,8 @@ type parser struct {
 
 // scope is a module, class or function around the token at hand.
 type scope struct {
-	kind    kind // tBad for the module, kClass, kDef
-	globals []int32
+	kind    kind            // tBad for the module, kClass, kDef
+	globals map[string]bool // names that it declares global; nil while there are none
 }
 
 func (p *parser) reset() {

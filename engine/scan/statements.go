@@ -173,15 +173,20 @@ func (s *scanner) global() {
 	for {
 		s.advance()
 		if s.k == tName && isGlobal {
-			top := &s.scopes[len(s.scopes)-1]
-			if top.kind != tBad {
-				top.globals = append(top.globals, int32(s.i))
-			}
+			s.declareGlobal(s.i)
 		}
 		if !s.expect(tName, "a name") || s.k != tComma {
 			return
 		}
 	}
+}
+
+func (s *scanner) declareGlobal(i int) {
+	top := &s.scopes[len(s.scopes)-1]
+	if top.globals == nil {
+		top.globals = map[string]bool{}
+	}
+	top.globals[string(s.bytes(i))] = true
 }
 
 func (s *scanner) typeAlias() {
