@@ -157,20 +157,27 @@ class _ListJob:
         assert isinstance(node, ast.List | ast.Tuple)
         span = file.span(node)
         sequence = layout.read(file, span, [file.span(e) for e in node.elts], isinstance(node, ast.Tuple))
-        texts = [_text(element) for element in node.elts]
+        quote = _quote(file, node.elts)
+        texts = [None if i in self.drop else _text(element) for i, element in enumerate(node.elts)]
+        # Where nothing of the list stays, what comes looks like what goes, and is sorted.
+        anew = len(self.drop) == len(node.elts)
+        if not anew:
+            self._drop(sequence, texts)
+        for text in sorted(self.add, key=labels.sort_key) if anew else self.add:
+            position = len(texts) if anew else place(texts, text, self.order)
+            sequence.insert(position, _written(text, self.add[text], quote))
+            texts.insert(position, text)
+        if anew:
+            self._drop(sequence, texts)
+        both = zip(sequence.items, texts, strict=True)
+        self.result = [item.index if item.index >= 0 else text or "" for item, text in both]
+        return Edit(span.start + 1, span.end - 1, sequence.render())
+
+    def _drop(self, sequence: layout.Layout, texts: list[str | None]) -> None:
         for index in sorted(self.drop):
             position = next(i for i, item in enumerate(sequence.items) if item.index == index)
             sequence.drop(position)
             del texts[position]
-        self.result = [item.index for item in sequence.items]
-        quote = _quote(file, node.elts)
-        # What is added to an empty list is sorted.
-        for text in self.add if texts else sorted(self.add, key=labels.sort_key):
-            position = place(texts, text, self.order)
-            sequence.insert(position, _written(text, self.add[text], quote))
-            texts.insert(position, text)
-            self.result.insert(position, text)
-        return Edit(span.start + 1, span.end - 1, sequence.render())
 
     def expect(self, node: ast.AST) -> ast.AST:
         assert isinstance(node, ast.List | ast.Tuple)

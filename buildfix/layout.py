@@ -71,8 +71,10 @@ class Layout:
         ends_line = _starts_line(self._before(position + 1))
         if starts_line and ends_line:
             self._drop_lines(position, alone)
-        elif position + 1 < len(self.items) and not ends_line:
-            self._set_before(position + 1, self.items[position].before)
+        elif position + 1 < len(self.items) and (not ends_line or position == 0):
+            # What follows takes its place, unless comments above that would have to move.
+            if b"#" not in self._before(position + 1):
+                self._set_before(position + 1, self.items[position].before)
             del self.items[position]
         elif position and not starts_line:
             self._drop_end_of_line(position)

@@ -121,7 +121,11 @@ class Reach:
         self._before_always = self._before if self._always == self._any else closures(self._always)
         self._wanted = {target.label: tuple(self._wants(target.label)) for target in graph.python}
         self._opaque = self._mask(label for label in self.labels if self._is_opaque(label))
-        self._outside = self._mask(label for label in self.labels if label not in graph.targets)
+        outside = [label for label in self.labels if label not in graph.targets]
+        self._outside = self._mask(outside)
+        self._by_name = self._named_alike(outside)
+        imported = {_top(name) for uses in known.uses.values() for name in uses.externals}
+        self._anything = self._mask(label for label in outside if _normal(label.name) not in imported)
         self._unseen = tuple(self._unseen_sources())
 
     def _edges(self, graph: TargetGraph, label: Label, conditional: bool) -> list[int]:
@@ -260,31 +264,34 @@ class Reach:
                 yield Loss(label, module, need, self._named(providers & before))
         if not self._known.graph.targets[label].has_sources:
             return
-        gone = before & ~now
-        for node in bits_of(gone & self._opaque):
+        for node in bits_of(before & ~now & self._opaque):
             yield Loss(label, "", Need.MENTIONED, (self.labels[node],))
-        if gone & self._outside:
-            yield from self._lost_outside(label, gone & self._outside, now & self._outside)
+        if before & ~now & self._outside:
+            yield from self._lost_outside(label, before, now)
 
-    def _lost_outside(self, label: Label, gone: int, kept: int) -> Iterator[Loss]:
-        """Labels outside the repository that the target reached: the modules that it imports from outside and that
-        nothing it still reaches is known to provide may have come from there."""
-        still = {_normal(self.labels[node].name) for node in bits_of(kept)}
-        lost = {_normal(self.labels[node].name): self.labels[node] for node in bits_of(gone)}
-        third_party = self._known.third_party
+    def _lost_outside(self, label: Label, before: int, now: int) -> Iterator[Loss]:
+        """The modules from outside the repository that may have come by a label which the target no longer reaches.
+
+        A label provides the module of its name (or of the configuration). One whose name nobody imports could provide
+        any import that no label is named after.
+        """
         for name, (need, _) in self._known.uses[label].externals.items():
-            top = _normal(name.partition(".")[0])
-            configured = third_party.provider(name)
+            configured = self._known.third_party.provider(name)
             if configured is not None:
-                node = self.number.get(configured[1])
-                if node is not None and gone >> node & 1:
-                    yield Loss(label, name, need, (configured[1],))
-            elif top in still:
-                continue
-            elif top in lost:
-                yield Loss(label, name, need, (lost[top],))
+                providers = self._mask([configured[1]]) if configured[1] in self.number else 0
             else:
-                yield Loss(label, name, Need.MENTIONED, tuple(sorted(lost.values())))
+                providers = self._by_name.get(_top(name), 0)
+            if providers:
+                if providers & before and not providers & now:
+                    yield Loss(label, name, need, self._named(providers & before))
+            elif before & ~now & self._anything:
+                yield Loss(label, name, Need.MENTIONED, self._named(before & ~now & self._anything))
+
+    def _named_alike(self, labels: Iterable[Label]) -> dict[str, int]:
+        alike: dict[str, list[Label]] = {}
+        for label in labels:
+            alike.setdefault(_normal(label.name), []).append(label)
+        return {name: self._mask(same) for name, same in alike.items()}
 
     def _named(self, bits: int) -> tuple[Label, ...]:
         return tuple(self.labels[node] for node in bits_of(bits))
@@ -352,6 +359,10 @@ def _package_of(path: str, packages: set[str]) -> str | None:
             return None
         folder = folder.rpartition("/")[0]
     return folder
+
+
+def _top(module: str) -> str:
+    return _normal(module.partition(".")[0])
 
 
 def _normal(name: str) -> str:

@@ -95,7 +95,7 @@ def test_text_says_everything_a_reviewer_would() -> None:
         "dropping this edge alone would break 1 target:",
         "//stall:recipe (stall/targets.bzl:10)",
         "stall/recipe.py:2: import of press._gauge",
-        "receives press._gauge only through //stall:recipe -> //press:lib -> //press:gauge",
+        "receives press._gauge only through\n          //stall:recipe -> //press:lib -> //press:gauge\n",
         "is given the dep in the same run",
         'would drop ":gauge" from deps',
         'would add "//press:gauge" to deps, so that the drop of another edge does not break this target',

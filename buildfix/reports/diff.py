@@ -17,18 +17,36 @@ def render(changes: Sequence[FileChange]) -> bytes:
 
 def unified(change: FileChange, context: int = 3) -> bytes:
     """The diff of one file, byte for byte; empty if nothing changed."""
+    before, after = split_lines(change.before), split_lines(change.after)
+    lines: list[bytes] = []
+    # Not difflib.unified_diff: it takes lines that occur often for junk, and then shows whole calls as rewritten.
+    for group in difflib.SequenceMatcher(None, before, after, autojunk=False).get_grouped_opcodes(context):
+        lines.append(_hunk(group))
+        for kind, i, i_end, j, j_end in group:
+            if kind == "equal":
+                lines += [b" " + line for line in before[i:i_end]]
+            else:
+                lines += [b"-" + line for line in before[i:i_end]]
+                lines += [b"+" + line for line in after[j:j_end]]
+    if not lines:
+        return b""
     name = change.path.encode("utf-8", "surrogateescape")
     tab = b"\t" if b" " in name else b""  # ends a name that holds a space, as git and GNU diff write it
-    lines = difflib.diff_bytes(
-        difflib.unified_diff,
-        split_lines(change.before),
-        split_lines(change.after),
-        b"a/" + name + tab,
-        b"b/" + name + tab,
-        n=context,
-        lineterm=b"\n",
-    )
+    lines[:0] = [b"--- a/" + name + tab + b"\n", b"+++ b/" + name + tab + b"\n"]
     return b"".join(line if line.endswith(b"\n") else line + _NO_NEWLINE for line in lines)
+
+
+def _hunk(group: Sequence[tuple[str, int, int, int, int]]) -> bytes:
+    (_, i, _, j, _), (_, _, i_end, _, j_end) = group[0], group[-1]
+    return f"@@ -{_range(i, i_end)} +{_range(j, j_end)} @@\n".encode()
+
+
+def _range(start: int, end: int) -> str:
+    """A hunk's range as unified diffs write it: lines from 1; an empty one names the line before it."""
+    length = end - start
+    if length == 1:
+        return str(start + 1)
+    return f"{start + 1 if length else start},{length}"
 
 
 def count(change: FileChange) -> tuple[int, int]:

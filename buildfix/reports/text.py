@@ -61,7 +61,8 @@ class _Text:
         yield f"      {item.target} ({item.place})"
         yield f"        {item.evidence.place}: {item.evidence.text or f'import of {item.module}'}"
         if item.path:
-            yield f"        receives {item.module} only through {_arrows(item.path)}"
+            yield f"        receives {item.module} only through"
+            yield f"          {_arrows(item.path)}"
         if item.rescued:
             yield self._paint(
                 "green", f"        {'was' if self.result.applied else 'is'} given the dep in the same run"
@@ -73,7 +74,8 @@ class _Text:
         why = "; ".join(finding.reasons)
         detail = f" ({finding.detail})" if finding.detail and why else finding.detail
         if finding.fix:
-            yield self._paint("green", f"    {self._fix(finding)}") + (f": {why}{detail}" if why or detail else "")
+            remark = f" ({why}{detail})" if why or detail else ""
+            yield self._paint("green", f"    {self._fix(finding)}") + remark
         elif finding.confidence is Confidence.UNSAFE:
             yield self._paint("yellow", "    not repaired, for it may not be safe") + f": {why}{detail}"
         elif why or detail:

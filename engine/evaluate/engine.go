@@ -275,19 +275,15 @@ func (e *Engine) evaluate(j *job) (record []byte, shared bool) {
 	done := make(chan []byte, 1)
 	go func() {
 		r.exec()
-		if r.shared.Load() {
-			done <- nil
-			return
-		}
 		done <- e.record(r)
 	}()
 	select {
 	case record = <-done:
-		return record, record == nil
+		return record, r.shared.Load()
 	case <-gone.c:
-		stuck := e.newRun(j.mode, file, j.dir, gone)
-		stuck.errors = []Error{{Kind: "time", Message: stuck.limitError("time").Message, File: file.path}}
-		e.watch.remove(r)
+		e.watch.forget(gone)
+		stuck := e.newRun(j.mode, file, j.dir, gone) // the calls so far are still being written to
+		stuck.errors = []Error{r.limitError("time", file.path)}
 		return e.record(stuck), false
 	}
 }

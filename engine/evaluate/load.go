@@ -6,7 +6,6 @@ import (
 	"sort"
 	"strings"
 	"sync"
-	"time"
 
 	"go.starlark.net/starlark"
 
@@ -179,16 +178,16 @@ func (e *Engine) findCycles() {
 
 // A module is a loaded file, evaluated once in each mode.
 type module struct {
-	done    chan struct{}
+	done    chan struct{} // closed once the fields below are set
 	once    sync.Once
 	globals starlark.StringDict
 	errors  []Error
 	shared  bool // it was cancelled for memory that others used too
 }
 
-func (m *module) finish(globals starlark.StringDict, errors []Error) {
+func (m *module) finish(globals starlark.StringDict, errors []Error, shared bool) {
 	m.once.Do(func() {
-		m.globals, m.errors = globals, errors
+		m.globals, m.errors, m.shared = globals, errors, shared
 		close(m.done)
 	})
 }
@@ -203,27 +202,27 @@ func (r *run) module(file *sourceFile) *module {
 		r.mode.modules[file] = m
 	}
 	r.mode.mu.Unlock()
-	r.pause()
+	r.pause() // the file has its own clock
 	defer r.resume()
-	if mine {
-		inner := r.engine.newRun(r.mode, file, nil, r.gone)
-		globals := inner.exec()
-		m.shared = inner.shared.Load()
-		m.finish(globals, inner.errors)
+	if !mine {
+		select {
+		case <-m.done:
+		case <-r.gone.c: // nobody reads what this goroutine does from now on
+		}
 		return m
 	}
-	limit := time.Duration(r.engine.limits.PackageSeconds)*time.Second + 2*stuckAfter
-	select {
-	case <-m.done:
-	case <-time.After(limit * maxLoadDepth):
-		m.finish(nil, []Error{{Kind: "time", Message: "the loaded file did not end", File: file.path}})
-	case <-r.gone.c:
-	}
+	go func() { // so that others do not wait for a goroutine that was given up
+		select {
+		case <-m.done:
+		case <-r.gone.c:
+			m.finish(nil, []Error{r.limitError("time", file.path)}, false)
+		}
+	}()
+	inner := r.engine.newRun(r.mode, file, nil, r.gone)
+	globals := inner.exec()
+	m.finish(globals, inner.errors, inner.shared.Load())
 	return m
 }
-
-// maxLoadDepth bounds how long a goroutine waits for a file that another one evaluates, with all that it loads.
-const maxLoadDepth = 3
 
 // load is what a load statement evaluates to: the value of its symbol, or a tuple of the values.
 func (r *run) load(file *sourceFile, index int) (starlark.Value, error) {

@@ -102,7 +102,7 @@ func (r *run) exec() (globals starlark.StringDict) {
 	if err != nil {
 		r.errors = append(r.errors, r.ending(err))
 	} else if kind := r.fatal.Load(); kind != nil { // at the very last step
-		r.errors = append(r.errors, r.limitError(*kind))
+		r.errors = append(r.errors, r.limitError(*kind, r.file.path))
 	}
 	maps.Copy(globals, r.symbols)
 	if r.dir == nil {
@@ -130,7 +130,7 @@ func (r *run) execProgram() (starlark.StringDict, error) {
 func (r *run) ending(err error) Error {
 	var e Error
 	if kind := r.fatal.Load(); kind != nil {
-		e = r.limitError(*kind)
+		e = r.limitError(*kind, r.file.path)
 	} else {
 		e = Error{Kind: "eval", Message: message(err), File: r.file.path}
 	}
@@ -138,7 +138,7 @@ func (r *run) ending(err error) Error {
 	return e
 }
 
-func (r *run) limitError(kind string) Error {
+func (r *run) limitError(kind, file string) Error {
 	l := r.engine.limits
 	text := map[string]string{
 		"steps":  fmt.Sprintf("more than %d steps", l.Steps),
@@ -146,7 +146,7 @@ func (r *run) limitError(kind string) Error {
 		"time":   fmt.Sprintf("more than %d seconds", l.PackageSeconds),
 		"memory": fmt.Sprintf("more than %d MB of memory, or a value that is too large", l.MemoryMB),
 	}[kind]
-	return Error{Kind: kind, Message: text, File: r.file.path}
+	return Error{Kind: kind, Message: text, File: file}
 }
 
 // message is the error's text; it is bounded, as Starlark code can make it.

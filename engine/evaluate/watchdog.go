@@ -29,7 +29,7 @@ func (w *watchdog) rebase() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.base = heap()
-	debug.SetMemoryLimit(int64(w.base + w.limit))
+	debug.SetMemoryLimit(int64(w.base + w.limit + w.limit/4)) // above what is watched for, lest collecting takes all the time
 }
 
 func heap() uint64 {
@@ -83,4 +83,16 @@ func (w *watchdog) remove(r *run) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.running, r)
+}
+
+// forget drops the runs of a goroutine that was given up. What memory it holds is taken for used before.
+func (w *watchdog) forget(gone *abandon) {
+	w.mu.Lock()
+	for r := range w.running {
+		if r.gone == gone {
+			delete(w.running, r)
+		}
+	}
+	w.mu.Unlock()
+	w.rebase()
 }

@@ -218,8 +218,9 @@ func TestHostileSources(t *testing.T) {
 		"lambda:", "not ", "-", "x**", "x if y else ", ".patch()", "x.", "x[0].", "global a;", "a=", "(a)=", "*", "async ", "\n ", "import a\n",
 		"def f(\n", "def f():\n  global b\n", "'a.'+", "'a.'\n", "else:\n", "except A, e:\n", "#@manual\n", "\\\n", "x;", "a.b\n", "a,", "{{", "}}",
 	}
-	for _, piece := range pieces {
-		source := []byte("import a\nx" + strings.Repeat(piece, size/len(piece)))
+	for i := range 2 * len(pieces) {
+		piece := pieces[i/2]
+		source := []byte([]string{"import a\n", "import a\nx"}[i%2] + strings.Repeat(piece, size/len(piece)))
 		start := time.Now()
 		r := Scan(source, words)
 		line := r.AppendJSON(nil, "", nil)
