@@ -17,11 +17,14 @@ from buildfix.config import Config, ImportRoot, clean_path
 from buildfix.diagnose import Knowledge
 from buildfix.engine import Facts, Mode, Progress, Request, Symbols
 from buildfix.findings import Result, Summary
+from buildfix.labels import Label
+from buildfix.modules import Modules
 from buildfix.permits import Permits
 from buildfix.reach import Reach
 from buildfix.sites import Sites
-from buildfix.targets import Target
+from buildfix.targets import Target, TargetGraph
 from buildfix.thirdparty import ThirdParty
+from buildfix.uses import TargetUses
 from buildfix.workspace import Workspace
 
 
@@ -109,23 +112,42 @@ def load(space: Workspace, config: Config, options: Options, progress: Progress 
     return know(engine.run(request(space, config, options), progress), space, config, options)
 
 
-def know(facts: Facts, space: Workspace, config: Config, options: Options) -> Knowledge:
-    """Everything that follows from the engine's facts without judging anything."""
+def know(
+    facts: Facts, space: Workspace, config: Config, options: Options, basis: Knowledge | None = None
+) -> Knowledge:
+    """Everything that follows from the engine's facts without judging anything.
+
+    `basis` is what was known before the build files changed: what was learnt from it still holds.
+    """
     space = space.with_packages(package.path for package in facts.packages)
-    if config.label_prefixes is None:
+    if basis is not None:
+        space = space.with_prefixes(basis.graph.workspace.prefixes)
+    elif config.label_prefixes is None:
         space = space.with_prefixes(workspace.learn_prefixes(_spelled(facts), _names(facts), space))
     graph = targets.build(facts, space, config)
-    found = modules.build(graph, facts.sources, config.import_roots or _learnt_roots(facts, space))
+    roots = basis.modules.roots if basis else config.import_roots or _learnt_roots(facts, space)
+    found = modules.build(graph, facts.sources, roots)
     return Knowledge(
         graph=graph,
         modules=found,
-        uses=uses.collect(graph, found, config),
+        uses=uses.collect(graph, found, _same_uses(graph, found, basis)),
         third_party=ThirdParty(config.third_party, space),
         config=config,
         facts=facts,
         selected=selection(options.paths),
         selected_folder=selection_of_folders(options.paths),
     )
+
+
+def _same_uses(graph: TargetGraph, found: Modules, basis: Knowledge | None) -> Mapping[Label, TargetUses]:
+    """The uses that cannot have changed: those of targets with the same sources, if every module is where it was."""
+    if basis is None or (found.providers, found.placed) != (basis.modules.providers, basis.modules.placed):
+        return {}
+    return {
+        target.label: basis.uses[target.label]
+        for target in graph.python
+        if target.label in basis.uses and target.srcs == basis.graph.targets[target.label].srcs
+    }
 
 
 def _learnt_roots(facts: Facts, space: Workspace) -> tuple[ImportRoot, ...]:
@@ -200,7 +222,7 @@ class Rerun:
         """What would be known if the files of `overlay` had that text; the sources are those already scanned."""
         facts = engine.run(request(self.space, self.config, self.options, overlay))
         again = Facts(facts.packages, facts.calls, self.known.facts.sources, facts.walk, facts.stats, facts.peak_mb)
-        return know(again, self.space, self.config, self.options)
+        return know(again, self.space, self.config, self.options, self.known)
 
 
 def summary(known: Knowledge) -> Summary:

@@ -47,8 +47,11 @@ def main(paths: tuple[Path, ...], action: str, root: Path | None, output_format:
                  2 the command line or the configuration is wrong
                  3 something could not be analysed
     """
+    import gc
+
     from buildfix import check, config, engine, workspace, write
 
+    gc.disable()  # one run builds a few large values that all live to its end; collecting them only costs time
     try:
         start = Path(paths[0]) if paths else Path.cwd()
         if root is None and not start.exists():

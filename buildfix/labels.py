@@ -7,6 +7,7 @@ for is the workspace's knowledge (workspace.py).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 
@@ -76,9 +77,9 @@ def looks_like_label(text: str) -> bool:
 
 
 def sort_key(text: str) -> tuple[int, list[str], str]:
-    """buildifier's order: `:x`, then `//x`, then `@x`, before them what is none of these (files, Buck's `cell//x`);
-    within each, part by part, where `:` and `.` part."""
-    group = 1 if text.startswith(":") else 2 if text.startswith("//") else 3 if text.startswith("@") else 0
+    """buildifier's order: files, then `:x`, then `//x`, then what names a repository or cell; within each, part by
+    part, where `:` and `.` part."""
+    group = 1 if text.startswith(":") else 2 if text.startswith("//") else 3 if "//" in text or text[:1] == "@" else 0
     return group, text.replace(":", ".").split("."), text
 
 
@@ -90,6 +91,14 @@ def shared(text: str, other: str) -> int:
             break
         count += 1
     return count
+
+
+def closest(text: str, others: Sequence[str]) -> int:
+    """The index of the label in `others` that shares the most leading parts with `text`, the last of several; or -1
+    if none shares any."""
+    counts = [shared(text, other) for other in others]
+    best = max(counts, default=0)
+    return len(counts) - 1 - counts[::-1].index(best) if best else -1
 
 
 def _parts(text: str) -> list[str]:

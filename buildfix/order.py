@@ -23,10 +23,10 @@ class Order(StrEnum):
     END = "end"
 
 
-def _cells_last(text: str) -> tuple[object, ...]:
-    """`:x`, then `//x`, then what names a cell or repository."""
-    group = 0 if text.startswith(":") else 1 if text.startswith("//") else 2
-    return group, text.replace(":", ".").split("."), text
+def _cells_first(text: str) -> tuple[object, ...]:
+    """What names a cell or repository, then `:x`, then `//x`."""
+    group, parts, _ = labels.sort_key(text)
+    return group % 3, parts, text
 
 
 def _plain(text: str) -> tuple[object, ...]:
@@ -38,7 +38,7 @@ def _caseless(text: str) -> tuple[object, ...]:
 
 
 # The orders that people keep lists in; the first one counts where a list is in several.
-_KEYS: tuple[Key, ...] = (labels.sort_key, _cells_last, _plain, _caseless)
+_KEYS: tuple[Key, ...] = (labels.sort_key, _cells_first, _plain, _caseless)
 
 
 def place(texts: Sequence[str | None], new: str, order: Order = Order.NEIGHBOURS) -> int:

@@ -299,21 +299,22 @@ class Reach:
     def lost_in(self, after: Knowledge) -> Iterator[tuple[Label, str]]:
         """(target, module or label) of all that is used and reached here, and not reached in the graph of `after`."""
         other = Reach(after)
+        same = other.labels == self.labels
         for label, wanted in self._wanted.items():
             node, there = self.number[label], other.number.get(label)
             had = self._before[node]
             if there is None:
                 continue
-            has = 0
-            for other_node in bits_of(other._before[there]):
-                here = self.number.get(other.labels[other_node])
-                if here is not None:
-                    has |= 1 << here
+            has = other._before[there] if same else self._renumbered(other, other._before[there])
             if not had & ~has:
                 continue
             for module, _, providers in wanted:
                 if providers & had and not providers & has:
                     yield label, module or str(self._named(providers)[0])
+
+    def _renumbered(self, other: Reach, bits: int) -> int:
+        named = (other.labels[node] for node in bits_of(bits))
+        return self._mask(label for label in named if label in self.number)
 
     def path(self, start: Label, goals: Iterable[Label]) -> tuple[Label, ...]:
         """The shortest way along the deps as they stand; () if there is none."""

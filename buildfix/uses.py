@@ -13,7 +13,6 @@ from enum import IntEnum
 
 from buildfix import labels as label_text
 from buildfix import markers
-from buildfix.config import Config
 from buildfix.engine import Import, Source
 from buildfix.findings import Evidence, Place
 from buildfix.labels import Label
@@ -286,10 +285,13 @@ def _note(into: dict[str, tuple[Need, dict[Evidence, None]]], module: str, need:
         known[1][evidence] = None
 
 
-def collect(graph: TargetGraph, modules: Modules, config: Config) -> dict[Label, TargetUses]:
-    """The uses of every Python target."""
+def collect(graph: TargetGraph, modules: Modules, known: Mapping[Label, TargetUses]) -> dict[Label, TargetUses]:
+    """The uses of every Python target; `known` are those that need not be collected again."""
     found: dict[Label, TargetUses] = {}
     for target in graph.python:
+        if target.label in known:
+            found[target.label] = known[target.label]
+            continue
         collector = _Collector(target, modules, graph.workspace)
         for path in dict.fromkeys(src.path for src in target.srcs if src.path is not None):
             if not path.endswith((".py", ".pyi")):

@@ -72,7 +72,7 @@ def test_a_coding_line_means_nothing() -> None:
 
 
 def test_a_hash_in_a_string_is_no_comment() -> None:
-    file = parse("x = ['#a', \"#b\", '''\n# c\n''', r'\\'# d, '\\'# e'] # yes\n")
+    file = parse("x = ['#a', \"#b\", '''\n# c\n''', r'\\'# d', '\\'# e'] # yes\n")
     assert texts(file.comments) == ["# yes"]
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import json
-import os
 import re
 import subprocess
 import sys
@@ -18,6 +17,10 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+import pytest
+
+from buildfix.engine import engine_path
 
 MARKER_WORDS = ["@manual", "@noautodeps"]
 DYNAMIC = {
@@ -58,7 +61,7 @@ def constant(node: ast.AST) -> str | None:
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     if isinstance(node, ast.JoinedStr) and all(isinstance(part, ast.Constant) for part in node.values):
-        return "".join(part.value for part in node.values if isinstance(part, ast.Constant))
+        return "".join(str(part.value) for part in node.values if isinstance(part, ast.Constant))
     return None
 
 
@@ -68,7 +71,7 @@ def known_prefix(node: ast.AST) -> str | None:
         return text
     if isinstance(node, ast.JoinedStr):
         first = node.values[0]
-        return first.value if isinstance(first, ast.Constant) else ""
+        return str(first.value) if isinstance(first, ast.Constant) else ""
     if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Mod)):
         prefix = known_prefix(node.left)
         return prefix.partition("%")[0] if prefix and isinstance(node.op, ast.Mod) else prefix
@@ -393,8 +396,7 @@ class Reference(ast.NodeVisitor):
             path, name = (alias.name, "") if module is None else (module, alias.name)
             blocks = tuple((block.kind, block.head, block.line) for block in self.blocks)
             self.imports.append(
-                (path, level, name, alias.asname or "", node.lineno, node.col_offset)
-                + (alias.lineno, alias.col_offset, node.end_lineno, blocks)
+                (path, level, name, alias.asname or "", *begin(node), *begin(alias), node.end_lineno, blocks)
             )
             if (alias.asname or name) == "__all__":
                 self.all_dynamic = True
@@ -409,7 +411,7 @@ class Reference(ast.NodeVisitor):
     # Strings, calls, chains
 
     def place(self, node: Any) -> tuple[int, int] | None:
-        return (node.lineno, node.col_offset) if FSTRING_POSITIONS or not self.in_fstring else None
+        return begin(node) if FSTRING_POSITIONS or not self.in_fstring else None
 
     def visit_Constant(self, node: ast.Constant) -> None:
         if isinstance(node.value, str) and is_module_or_label(node.value):
@@ -453,7 +455,7 @@ class Reference(ast.NodeVisitor):
                 self.all_dynamic = True
         last = getattr(function, "attr", getattr(function, "id", ""))
         if last in DYNAMIC:
-            arguments = sorted([*node.args, *node.keywords], key=lambda a: (a.lineno, a.col_offset))
+            arguments = sorted([*node.args, *node.keywords], key=begin)
             text, how = "", "none"
             if arguments:
                 first: Any = arguments[0]
@@ -481,6 +483,11 @@ class Reference(ast.NodeVisitor):
         line = place and place[0]
         known = self.chains.get(text, line)
         self.chains[text] = min(line, known) if line and known else None
+
+
+def begin(node: Any) -> tuple[int, int]:
+    """Where a node begins: line from 1, column from 0 in UTF-8 bytes."""
+    return node.lineno, node.col_offset
 
 
 def literal(node: ast.AST) -> list[str] | None:
@@ -561,8 +568,6 @@ def differ(what: str, expected: list[Any], got: list[Any]) -> Iterator[str]:
 
 def scan(root: Path) -> Iterator[dict[str, Any]]:
     """The `source` records of a tree, from the real engine."""
-    from buildfix.engine import engine_path
-
     request = {
         "version": 1,
         "root": str(root),
@@ -571,31 +576,41 @@ def scan(root: Path) -> Iterator[dict[str, Any]]:
         "do": ["scan"],
         "marker_words": MARKER_WORDS,
     }
-    run = subprocess.run([engine_path()], input=json.dumps(request).encode(), stdout=subprocess.PIPE, check=True)
+    run = subprocess.run([engine_path()], input=json.dumps(request).encode(), capture_output=True, check=True)
     for line in run.stdout.splitlines():
         record = json.loads(line)
         if record["t"] == "source":
             yield record
 
 
-def compare_tree(root: Path) -> tuple[int, list[str]]:
-    """The number of sources compared, and every difference."""
+@pytest.fixture
+def deep_recursion() -> Iterator[None]:
+    """The trees of generated sources are deep."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(20_000)
+    yield
+    sys.setrecursionlimit(limit)
+
+
+def installed() -> list[Path]:
+    """The folders of the standard library and of site-packages, without those that lie in another of them."""
+    roots = {Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "purelib", "platlib")}
+    return sorted(root for root in roots if not any(root != other and root.is_relative_to(other) for other in roots))
+
+
+SHARDS = 4  # so that pytest-xdist has something to share out
+
+
+@pytest.mark.parametrize("shard", range(SHARDS))
+@pytest.mark.usefixtures("deep_recursion")
+def test_standard_library_and_site_packages(shard: int) -> None:
     found: list[str] = []
     count = 0
-    for record in scan(root):
-        if not record["path"].endswith(".py"):
-            continue
-        count += 1
-        source = (root / record["path"]).read_bytes()
-        found += [f"{record['path']}: {text}" for text in differences(source, record)]
-    return count, found
-
-
-def test_standard_library_and_site_packages() -> None:
-    roots = {Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "purelib", "platlib")}
-    roots = {root for root in roots if not any(root != other and root.is_relative_to(other) for other in roots)}
-    limit = int(os.environ.get("BUILDFIX_SCAN_DIFFERENCES", "20"))
-    for root in sorted(roots):
-        count, found = compare_tree(root)
-        assert count > 0
-        assert not found, f"{len(found)} differences in {count} sources of {root}:\n" + "\n".join(found[:limit])
+    for root in installed():
+        paths = [record for record in scan(root) if record["path"].endswith(".py")]
+        for record in paths[shard::SHARDS]:
+            count += 1
+            source = (root / record["path"]).read_bytes()
+            found += [f"{root / record['path']}: {text}" for text in differences(source, record)]
+    assert count > 0
+    assert not found, f"{len(found)} differences in {count} sources:\n" + "\n".join(found[:20])

@@ -4,6 +4,7 @@ package evaluate
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -25,7 +26,6 @@ type Engine struct {
 	watch          *watchdog
 
 	packages []*walk.Dir
-	missing  []string // packages that were asked for and do not exist
 	files    map[string]*sourceFile
 	modes    []*mode
 }
@@ -56,7 +56,9 @@ func New(req *proto.Request, tree *walk.Tree, jobs int, log func(format string, 
 	e.choosePackages(req.Packages)
 	var first []string
 	for _, dir := range e.packages {
-		first = append(first, joinAll(dir.Path, dir.BuildFile))
+		if dir.BuildFile != "" {
+			first = append(first, joinAll(dir.Path, dir.BuildFile))
+		}
 	}
 	e.parseAll(first)
 	e.markCycles()
@@ -71,26 +73,20 @@ func New(req *proto.Request, tree *walk.Tree, jobs int, log func(format string, 
 	return e, nil
 }
 
+// choosePackages lists the packages to evaluate. One that was asked for and does not exist has no build file.
 func (e *Engine) choosePackages(wanted []string) {
 	if wanted == nil {
 		e.packages = e.tree.Packages()
 		return
 	}
-	asked := map[string]bool{}
-	for _, p := range wanted {
-		asked[p] = true
-	}
-	for _, dir := range e.tree.Packages() {
-		if asked[dir.Path] {
-			e.packages = append(e.packages, dir)
-			delete(asked, dir.Path)
+	wanted = slices.Clone(wanted)
+	slices.Sort(wanted)
+	for _, p := range slices.Compact(wanted) {
+		dir := e.tree.Dir(p)
+		if dir == nil {
+			dir = &walk.Dir{Path: p, Cell: e.tree.CellOf(p)}
 		}
-	}
-	for _, p := range wanted {
-		if asked[p] {
-			e.missing = append(e.missing, p)
-			delete(asked, p)
-		}
+		e.packages = append(e.packages, dir)
 	}
 }
 
@@ -188,7 +184,6 @@ func (e *Engine) defineSymbols(m *mode, texts []proto.Symbols) error {
 type job struct {
 	mode   *mode
 	dir    *walk.Dir
-	path   string
 	result chan []byte
 }
 
@@ -199,7 +194,7 @@ func (e *Engine) Run(emit func([]byte) error, progress func(done, total int)) (i
 	var jobs []*job
 	for _, m := range e.modes {
 		for _, dir := range e.packages {
-			jobs = append(jobs, &job{m, dir, dir.Path, make(chan []byte, 1)})
+			jobs = append(jobs, &job{m, dir, make(chan []byte, 1)})
 		}
 	}
 	var again []*job // those that ran out of memory in company
@@ -239,11 +234,6 @@ func (e *Engine) Run(emit func([]byte) error, progress func(done, total int)) (i
 		}
 	}()
 	for i, j := range jobs {
-		if i%max(len(e.packages), 1) == 0 {
-			if err := e.emitMissing(j.mode, emit); err != nil {
-				return i, err
-			}
-		}
 		record := <-j.result
 		err := emit(record)
 		e.watch.held.Add(-int64(cap(record)))
@@ -269,6 +259,9 @@ func (e *Engine) forgetShared() {
 
 // evaluate evaluates one package and returns its records. shared says that it must be done again, alone.
 func (e *Engine) evaluate(j *job) (record []byte, shared bool) {
+	if j.dir.BuildFile == "" {
+		return missingPackage(j.mode.Name, j.dir), false
+	}
 	file := e.files[joinAll(j.dir.Path, j.dir.BuildFile)]
 	gone := &abandon{c: make(chan struct{})}
 	r := e.newRun(j.mode, file, j.dir, gone)

@@ -1,8 +1,6 @@
 package evaluate
 
 import (
-	"errors"
-
 	"buildfix/engine/proto"
 	"buildfix/engine/walk"
 )
@@ -19,7 +17,7 @@ func (e *Engine) record(r *run) []byte {
 	dst = append(dst, `,"loads":[`...)
 	dst, errs = e.appendLoads(dst, r, errs)
 	dst = append(dst, ']')
-	dst = appendOutcome(dst, errs, r.file.path)
+	dst = appendOutcome(dst, errs)
 	for i := range r.calls {
 		dst = r.calls[i].appendTo(dst)
 	}
@@ -35,7 +33,7 @@ func appendPackage(dst []byte, mode string, dir *walk.Dir, file string) []byte {
 }
 
 // appendOutcome encodes `complete` and `errors`, and ends the record.
-func appendOutcome(dst []byte, errs []Error, buildFile string) []byte {
+func appendOutcome(dst []byte, errs []Error) []byte {
 	complete := true
 	for i := range errs {
 		if errs[i].Kind != "call" {
@@ -114,17 +112,11 @@ func (m *mode) errorsOf(file *sourceFile) []Error {
 	}
 }
 
-// emitMissing reports the packages that were asked for and do not exist.
-func (e *Engine) emitMissing(m *mode, emit func([]byte) error) error {
-	var errs []error
-	for _, p := range e.missing {
-		dir := &walk.Dir{Path: p, Cell: e.tree.CellOf(p)}
-		dst := appendPackage(nil, m.Name, dir, "")
-		dst = append(dst, `,"loads":[]`...)
-		dst = appendOutcome(dst, []Error{{Kind: "read", Message: "there is no build file", File: p}}, p)
-		errs = append(errs, emit(dst))
-	}
-	return errors.Join(errs...)
+// missingPackage is the record of a package that was asked for and does not exist.
+func missingPackage(mode string, dir *walk.Dir) []byte {
+	dst := appendPackage(nil, mode, dir, "")
+	dst = append(dst, `,"loads":[]`...)
+	return appendOutcome(dst, []Error{{Kind: "read", Message: "there is no build file", File: dir.Path}})
 }
 
 // appendError encodes an error of a package record.

@@ -3,6 +3,8 @@ package evaluate
 import (
 	"fmt"
 	"sort"
+	"strconv"
+	"strings"
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
@@ -37,7 +39,7 @@ func unknown(text string) *Stub { return &Stub{text: clip(text), kind: text, mod
 // clip bounds a text that grows with each operation.
 func clip(text string) string {
 	if len(text) > maxCallee {
-		return text[:maxCallee]
+		return strings.ToValidUTF8(text[:maxCallee], "")
 	}
 	return text
 }
@@ -65,8 +67,20 @@ func (s *Stub) Get(starlark.Value) (starlark.Value, bool, error) {
 	return s.derive("[]", s.kind), true, nil
 }
 
-func (s *Stub) CallInternal(*starlark.Thread, starlark.Tuple, []starlark.Tuple) (starlark.Value, error) {
-	return s.derive("()", s.kind), nil
+// CallInternal returns an unknown value whose text shows the arguments if they are just strings: requirement("numpy").
+func (s *Stub) CallInternal(_ *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var words []string
+	for _, arg := range args {
+		word, ok := arg.(starlark.String)
+		if !ok {
+			return s.derive("(...)", s.kind), nil
+		}
+		words = append(words, strconv.Quote(string(word)))
+	}
+	if len(kwargs) > 0 {
+		words = append(words, "...")
+	}
+	return s.derive("("+strings.Join(words, ", ")+")", s.kind), nil
 }
 
 func (s *Stub) Binary(op syntax.Token, y starlark.Value, side starlark.Side) (starlark.Value, error) {
