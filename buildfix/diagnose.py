@@ -202,10 +202,11 @@ def choose(target: Target, module: str, evidence: tuple[Evidence, ...], known: K
     usable = [p for p in providers if p.rule.dependable]
     if not usable:
         return _refused(target, module, evidence, providers, Reason.NOT_A_DEP)
-    allowed = [p for p in usable if target.testonly or not p.testonly]
+    graph = known.graph
+    allowed = [p for p in usable if graph.testonly(target) or not graph.testonly(p)]
     if not allowed:
         return _refused(target, module, evidence, usable, Reason.TEST_ONLY)
-    visible = [p for p in allowed if known.graph.visible(p, target)]
+    visible = [p for p in allowed if graph.visible(p, target)]
     if not visible:
         return _refused(target, module, evidence, allowed, Reason.NOT_VISIBLE)
     best = _least(visible, lambda p: avoided(p))
@@ -344,7 +345,7 @@ def _reasons(
         yield Reason.NOT_IMPORT_ONLY
     if uses.unresolved and _made(provider):
         yield Reason.UNRESOLVED_IMPORT
-    if target.rule.guessed or not target.leaf.ok:
+    if target.rule.guessed:
         yield Reason.UNKNOWN_KIND
 
 

@@ -67,13 +67,14 @@ class Package(msgspec.Struct, frozen=True, tag="package", tag_field="t"):
 
 
 class Call(msgspec.Struct, frozen=True, tag="call", tag_field="t"):
-    """A call that bound `name`: a rule of the build system, a macro on the way to one, or an unresolved symbol."""
+    """A call that bound `name`: a rule of the build system or of a file, a macro on the way to one, or an unresolved
+    symbol."""
 
     package: str
     id: int
     callee: str
     kind: str
-    how: Literal["function", "native", "stub"]
+    how: Literal["function", "native", "stub", "rule"]
     name: str
     args: dict[str, Any]
     stack: tuple[Frame, ...]

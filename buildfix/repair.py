@@ -151,7 +151,8 @@ class _Decider:
         provider = self._known.graph.targets.get(dep)
         if provider is not None and not self._known.graph.visible(provider, target):
             return Refusal(Reason.NOT_VISIBLE, f"{target.label} shares the list")
-        if provider is not None and provider.testonly and not target.testonly:
+        graph = self._known.graph
+        if provider is not None and graph.testonly(provider) and not graph.testonly(target):
             return Refusal(Reason.TEST_ONLY, f"{target.label} shares the list")
         return None
 

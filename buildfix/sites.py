@@ -43,12 +43,14 @@ class Unlocated(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AddPlace:
-    """Where an entry can be added to an attribute.
+    """Where an entry can be added to attribute `name` of `target` (package, name).
 
-    `kind` "list": into the list literal at `span`; "attribute": as a new attribute `name` of the call whose opening
-    parenthesis is at `span.start`; "extend": as a list added to the expression at `span`.
+    `kind` "list": into the list literal at `span`; "attribute": as a new attribute of the call whose opening
+    parenthesis is at `span.start`; "extend": as a list added to the expression at `span`. `texts` are the labels that
+    the list holds; `wrap` names the function in whose calls some of them are written (`requirement`), or is "".
     """
 
+    target: tuple[str, str]
     kind: str
     file: str
     line: int
@@ -56,6 +58,7 @@ class AddPlace:
     name: str
     holder: Holder
     texts: tuple[str, ...] = ()
+    wrap: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +146,8 @@ class Sites:
     def _locate(self, leaf: Call, attribute: str) -> AttributeSite:
         chain = self.chain(leaf)
         written = chain[0]
-        walk = Walk(self._scopes, attribute)
+        target = Owner(leaf.package, leaf.name)
+        walk = Walk(self._scopes, target, attribute)
         frame = written.stack[-1] if written.stack else Frame(leaf.package, 0, 0, "")
         line, form, problem, known = frame.line, "absent", "", set[str]()
         for call in chain:
@@ -151,7 +155,7 @@ class Sites:
             if call is not written and all(text in known or _accounted(text, walk.elements) for text in texts):
                 known |= set(texts)
                 continue
-            one = Walk(self._scopes, attribute)
+            one = Walk(self._scopes, target, attribute)
             try:
                 parts, env = self._parts(call, attribute)
             except BuildFileError as error:
@@ -271,20 +275,19 @@ class Sites:
 
     def owners(self, literal: Element | AddPlace) -> frozenset[Owner]:
         """All targets, of all kinds, packages and modes, that a literal feeds, or that an entry added here would."""
-        key = (literal.holder, literal.span)
+        key = (literal.holder, literal.span, literal.target)
         if key not in self._owners:
-            found = self._through(literal.holder)
             texts = (literal.text,) if isinstance(literal, Element) else literal.texts
-            self._owners[key] = frozenset(
-                Owner(leaf.package, leaf.name) for leaf in self._fed(literal, found, [t for t in texts if t])
-            )
+            fed = self._fed(literal, self._through(literal.holder), [text for text in texts if text])
+            self._owners[key] = frozenset(Owner(leaf.package, leaf.name) for leaf in fed) | {Owner(*literal.target)}
         return self._owners[key]
 
     def _fed(self, literal: Element | AddPlace, leaves: list[Call], texts: list[str]) -> Iterable[Call]:
         if literal.holder.kind == "call":
-            # A macro may make several targets and hand the list to some of them only.
-            having = [leaf for leaf in leaves if any(_mentions(leaf, text) for text in texts)]
-            return having or leaves
+            # A macro may make several targets and hand the list to some of them only. That shows in the evaluated
+            # arguments, unless it drops the labels for the target in question.
+            having = [leaf for leaf in leaves if any(self._mentions(leaf, text) for text in texts)]
+            return having if any((leaf.package, leaf.name) == literal.target for leaf in having) else leaves
         attribute = literal.attribute if isinstance(literal, Element) else literal.name
         return [leaf for leaf in leaves if self._reached(literal, leaf, attribute, texts)]
 
@@ -306,8 +309,13 @@ class Sites:
                 return True
         return False
 
+    def _mentions(self, leaf: Call, text: str) -> bool:
+        """Whether a call of a target's own name has a label among its arguments."""
+        calls = (call for call in self.chain(leaf) if call.name == leaf.name)
+        return any(akin(text, other) for c in calls for v in c.args.values() for other in values.walk_strings(v))
+
     @cached_property
-    def _owners(self) -> dict[tuple[Holder, Span], frozenset[Owner]]:
+    def _owners(self) -> dict[tuple[Holder, Span, tuple[str, str]], frozenset[Owner]]:
         return {}
 
     def _through(self, holder: Holder) -> list[Call]:
@@ -366,31 +374,40 @@ class Sites:
         """
         if site.problem:
             return Blocked(Reason.NOT_EDITABLE, site.problem, site.file, site.line)
-        family = self._family(site)
-        shared: AddPlace | None = None
-        for listed in sorted((s for s in site.sequences if s.plain), key=lambda s: s.depth):
-            place = AddPlace("list", listed.file, listed.line, listed.span, site.attribute, listed.holder, listed.texts)
-            if self.owners(place) <= family:
-                return place
-            shared = shared or place
-        for call in self.chain(site.leaf):
-            place_or_none = self._call_place(site, call)
-            if place_or_none is not None and self.owners(place_or_none) <= family:
-                return place_or_none
-            shared = shared or place_or_none
-        if shared is None:
+        places = [self._list_place(site, listed) for listed in sorted(site.sequences, key=_depth) if listed.plain]
+        places += filter(None, (self._call_place(site, call) for call in self.chain(site.leaf)))
+        if not places:
             words = f"{site.written.kind} takes no {site.attribute}"
             return Blocked(Reason.NOT_EDITABLE, words, site.file, site.line)
-        others = sorted(f"{o.package}:{o.name}" for o in self.owners(shared) - family)
+        families = self._families(site)
+        for family in families:
+            for place in places:
+                if self.owners(place) <= family:
+                    return place
+        shared = places[0]
+        others = sorted(f"{o.package}:{o.name}" for o in self.owners(shared) - families[-1])
         more = f" and {len(others) - 3} more" if len(others) > 3 else ""
         return Blocked(Reason.SHARED, f"also feeds {', '.join(others[:3])}{more}", shared.file, shared.line)
 
-    def _family(self, site: AttributeSite) -> frozenset[Owner]:
-        """The targets that the written call makes: nothing that is written in it can be for one of them alone."""
-        frame = site.written.stack[-1]
-        found = self._through(Holder("call", frame.file, frame.line, frame.col))
-        own = Owner(site.leaf.package, site.leaf.name)
-        return frozenset(Owner(leaf.package, leaf.name) for leaf in found) | {own}
+    def _families(self, site: AttributeSite) -> tuple[frozenset[Owner], ...]:
+        """Whom an added entry may reach, the best choice first: what the written call makes, then what the outermost
+        recorded call makes (a library and its static twin)."""
+        outermost = site.leaf
+        while outermost.parent:
+            outermost = self._calls[(outermost.mode, outermost.package, outermost.parent)]
+        found = []
+        for call in (site.written, outermost):
+            frame = call.stack[-1]
+            made = self._through(Holder("call", frame.file, frame.line, frame.col))
+            here = {Owner(leaf.package, leaf.name) for leaf in made if leaf.package == site.leaf.package}
+            found.append(frozenset(here | {Owner(site.leaf.package, site.leaf.name)}))
+        return tuple(found)
+
+    def _list_place(self, site: AttributeSite, listed: Listed) -> AddPlace:
+        target = Owner(site.leaf.package, site.leaf.name)
+        return AddPlace(
+            target, "list", listed.file, listed.line, listed.span, site.attribute, listed.holder, listed.texts, listed.wrap
+        )
 
     def _call_place(self, site: AttributeSite, call: Call) -> AddPlace | None:
         """A recorded call as the place: its attribute's expression is extended, or a new attribute is made."""
@@ -402,20 +419,20 @@ class Sites:
             return None
         if env is None or env.call is None:
             return None
-        file = env.file
+        file, target = env.file, Owner(site.leaf.package, site.leaf.name)
         for keyword in env.call.keywords:
             if keyword.arg == site.attribute:
                 if isinstance(keyword.value, ast.Dict | ast.Constant) and not _is_none(keyword.value):
                     return None
                 span = file.span(keyword.value)
-                return AddPlace("extend", file.path, keyword.value.lineno, span, site.attribute, holder)
+                return AddPlace(target, "extend", file.path, keyword.value.lineno, span, site.attribute, holder)
         callee = self._callee(call)
         if callee is not None and not accepts(callee, site.attribute):
             return None
         if self._scopes.argument(env.call, site.attribute, env, callee):
             return None
         opening = file.opening(env.call)
-        return AddPlace("attribute", file.path, frame.line, Span(opening, opening + 1), site.attribute, holder)
+        return AddPlace(target, "attribute", file.path, frame.line, Span(opening, opening + 1), site.attribute, holder)
 
 
 _NAME = re.compile(r".*[:/]", re.DOTALL)
@@ -437,10 +454,6 @@ def akin(one: str, other: str) -> bool:
     ours, theirs = a.package.split("/"), b.package.split("/")
     short, long = sorted((ours, theirs), key=len)
     return short == [""] or long[-len(short) :] == short
-
-
-def _mentions(leaf: Call, text: str) -> bool:
-    return any(akin(text, other) for value in leaf.args.values() for other in values.walk_strings(value))
 
 
 def _accounted(text: str, elements: Sequence[Element]) -> bool:
@@ -488,6 +501,10 @@ def _loops(env: Env) -> Iterator[tuple[ast.expr, ast.expr]]:
             found += [(g.target, g.iter) for g in reversed(parent.generators)]
         node = parent
     return reversed(found)
+
+
+def _depth(listed: Listed) -> int:
+    return listed.depth
 
 
 def _is_none(node: ast.expr) -> bool:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from buildfix import labels, values
 from buildfix.config import Config
-from buildfix.engine import Call, Facts, Package
+from buildfix.engine import Call, Facts, Frame, Package
 from buildfix.findings import Place
 from buildfix.labels import Label
 from buildfix.rules import Role, Rule, rule_of
@@ -67,9 +67,9 @@ class Target:
         return Place(frame.file, frame.line) if frame else Place(self.folder)
 
     @property
-    def family(self) -> tuple[str, str, int]:
-        """Targets that one written call makes share this key."""
-        return (self.written.mode, self.written.package, self.written.id)
+    def family(self) -> tuple[str, tuple[Frame, ...]]:
+        """Targets that one written call makes, in a loop or by a macro, share this key."""
+        return (self.written.package, self.written.stack)
 
     def argument(self, name: str) -> Any:
         """The attribute's evaluated value, else its written one, else None."""
@@ -80,11 +80,6 @@ class Target:
         """The strings of a list attribute, of both views."""
         both = (*values.texts(self.leaf.args.get(name)), *values.texts(self.written.args.get(name)))
         return tuple(dict.fromkeys(both))
-
-    @property
-    def testonly(self) -> bool:
-        """Whether only tests may depend on it."""
-        return self.argument("testonly") is True or self.rule.role is Role.TEST
 
     @property
     def has_sources(self) -> bool:
@@ -107,7 +102,7 @@ class _Builder:
     config: Config
     is_source: Callable[[str], bool]
 
-    def build(self, leaf: Call, written: Call) -> Target:
+    def build(self, leaf: Call, written: Call, sound: bool) -> Target:
         folder = leaf.package
         repo, package = self.workspace.package_of(folder)
         views = (written, leaf) if written is not leaf else (leaf,)
@@ -116,7 +111,7 @@ class _Builder:
         unknown = frozenset(
             name for view in views for name, value in view.args.items() if name in _lists(rule) and values.entries(value).unknown
         )
-        if not leaf.ok:
+        if not sound:
             unknown |= {""}
         edges = tuple(dict.fromkeys(self._edges(rule, views, folder)))
         imported = {edge.label for edge in edges}
@@ -216,11 +211,15 @@ def _under(folder: str, path: str) -> str:
 
 @dataclass(frozen=True)
 class TargetGraph:
-    """All targets by label, with their edges, and the packages that were evaluated."""
+    """All targets by label, with their edges, and the packages that were evaluated.
+
+    `defaults` holds the arguments of `package(...)` by the package's folder.
+    """
 
     targets: Mapping[Label, Target]
     packages: tuple[Package, ...]
     workspace: Workspace = field(repr=False)
+    defaults: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
 
     @cached_property
     def names(self) -> Mapping[tuple[str, str], Label]:
@@ -271,11 +270,32 @@ class TargetGraph:
         return ()
 
     def visible(self, target: Target, user: Target) -> bool:
-        """Whether `target`'s visibility admits `user`. What is not stated, or not understood, admits."""
+        """Whether `target`'s visibility admits `user`. What is not understood admits.
+
+        Where nothing is stated, Bazel's rules are private; Buck repositories state a default in macros and PACKAGE
+        files, which are not read, so there it admits.
+        """
         if (target.label.repo, target.label.package) == (user.label.repo, user.label.package):
             return True
         stated = self._visibility(target)
-        return stated is None or any(self._admits(pattern, target, user) for pattern in stated)
+        if stated is None:
+            return not self._private_by_default(target)
+        return any(self._admits(pattern, target, user) for pattern in stated)
+
+    def _private_by_default(self, target: Target) -> bool:
+        if self.workspace.dialect != "bazel" or target.rule.guessed or not target.rule.known:
+            return False
+        if target.argument("visibility") is not None or "visibility" in target.unknown:
+            return False
+        users = self.dependents.get(target.label, ())
+        return all(user.package == target.label.package and user.repo == target.label.repo for user in users)
+
+    def testonly(self, target: Target) -> bool:
+        """Whether only tests may depend on a target: it says so, its package does, or it is one."""
+        stated = target.argument("testonly")
+        if stated is None:
+            stated = self.defaults.get(target.folder, {}).get("default_testonly")
+        return stated in (True, 1) or target.rule.role is Role.TEST
 
     def is_public(self, target: Target) -> bool:
         """Whether targets outside the repository may depend on it."""
@@ -285,15 +305,11 @@ class TargetGraph:
     def _visibility(self, target: Target) -> tuple[str, ...] | None:
         value = target.argument("visibility")
         if value is None:
-            value = self._default_visibility.get(target.folder)
+            value = self.defaults.get(target.folder, {}).get("default_visibility")
         if value is None:
             return None
         found = values.entries(value)
         return None if found.unknown else tuple(entry.text for entry in found.items)
-
-    @cached_property
-    def _default_visibility(self) -> Mapping[str, Any]:
-        return {}
 
     def _admits(self, pattern: str, target: Target, user: Target) -> bool:
         if pattern in _PUBLIC:
@@ -305,9 +321,10 @@ class TargetGraph:
         match = _PATTERN.match(pattern)
         if match is None:
             label = self.workspace.resolve(pattern, target.folder)
-            if label is None or label == user.label:
+            if label is None or label == user.label or not self.workspace.is_here(label):
                 return True
-            return label in self.targets or not self.workspace.is_here(label)  # a package_group, or not known: admits
+            group = self.targets.get(label)
+            return group is None or (group.leaf.kind == "package_group" and self._groups(group, user, {label}))
         prefix, package = match.group(1), match.group(2)
         recursive = pattern.endswith(("/...", "//...", "__subpackages__"))
         probe = self.workspace.resolve(f"{prefix}{package}:x" if package else f"{prefix}:x", target.folder)
@@ -325,6 +342,27 @@ class TargetGraph:
         return False
 
 
+    def _groups(self, group: Target, user: Target, seen: set[Label]) -> bool:
+        """Whether a package_group, or one that it includes, holds the user's package."""
+        packages = values.texts(group.argument("packages"))
+        excluded = any(self._admits(_spec(text[1:]), group, user) for text in packages if text.startswith("-"))
+        if not excluded and any(self._admits(_spec(text), group, user) for text in packages if not text.startswith("-")):
+            return True
+        for text in values.texts(group.argument("includes")):
+            label = self.workspace.resolve(text, group.folder)
+            other = self.targets.get(label) if label is not None and label not in seen else None
+            if other is not None and self._groups(other, user, seen | {other.label}):
+                return True
+        return False
+
+
+def _spec(package: str) -> str:
+    """A package_group's package, written as a visibility pattern."""
+    if package in ("public", "private"):
+        return f"//visibility:{package}"
+    return package if package.endswith("...") else f"{package}:__pkg__"
+
+
 _PUBLIC = ("PUBLIC", "//visibility:public")
 _PATTERN = re.compile(r"^((?:@{0,2}[\w.~+-]*)//)([\w./@+=~ -]*?)/?(?:\.\.\.|:__pkg__|:__subpackages__|:)$")
 
@@ -334,11 +372,12 @@ def build(facts: Facts, workspace: Workspace, config: Config) -> TargetGraph:
     sources = frozenset(source.path for source in facts.sources)
     builder = _Builder(workspace, config, sources.__contains__)
     targets: dict[Label, Target] = {}
-    for leaf, written in _leaves(facts.calls):
-        target = builder.build(leaf, written)
+    for leaf, written, sound in _leaves(facts.calls):
+        target = builder.build(leaf, written, sound)
         known = targets.get(target.label)
         targets[target.label] = target if known is None else _united(known, target)
-    return TargetGraph(targets, facts.packages, workspace)
+    defaults = {call.package: call.args for call in facts.calls if call.kind == "package" and not call.name}
+    return TargetGraph(targets, facts.packages, workspace, defaults)
 
 
 def _united(one: Target, other: Target) -> Target:
@@ -357,17 +396,22 @@ def _united(one: Target, other: Target) -> Target:
     )
 
 
-def _leaves(calls: Iterable[Call]) -> Iterator[tuple[Call, Call]]:
-    """(leaf, written) of every target."""
+def _leaves(calls: Iterable[Call]) -> Iterator[tuple[Call, Call, bool]]:
+    """(leaf, written, whether no call on the way failed) of every target."""
     by_id: dict[tuple[str, str, int], Call] = {}
+    makers: set[tuple[str, str, int]] = set()
     for call in calls:
         by_id[(call.mode, call.package, call.id)] = call
+        makers.add((call.mode, call.package, call.parent))
     for call in calls:
         if call.how == "function" or not call.name or call.kind in _NOT_TARGETS:
             continue
-        outer, named = call, call
+        if call.how == "rule" and (call.mode, call.package, call.id) in makers:
+            continue  # a symbolic macro: its targets are the calls inside
+        outer, named, sound = call, call, call.ok
         while outer.parent:
             outer = by_id[(call.mode, call.package, outer.parent)]
+            sound = sound and outer.ok
             if outer.name == call.name:
                 named = outer
-        yield call, (named if named is not call else outer)
+        yield call, (named if named is not call else outer), sound

@@ -31,7 +31,7 @@ class Holder:
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """A literal that feeds an attribute: one entry of a list, in `file` at the bytes `span`.
+    """A literal that feeds `attribute` of `target` (package, name): one entry of a list, in `file` at bytes `span`.
 
     `text` is the label that it evaluates to, None if that is not known. `conditions` are the select keys and `if`
     tests it stands under. `sequence` is the span of the list that it is an entry of, None if it is in none. `problem`
@@ -39,6 +39,7 @@ class Element:
     build file (0: it stands in the build file's own statements).
     """
 
+    target: tuple[str, str]
     attribute: str
     file: str
     line: int
@@ -59,8 +60,11 @@ class Element:
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """A list literal that feeds an attribute; a new entry could go there. `plain`: what it holds reaches the attribute
-    as it is written, under no condition."""
+    """A list literal that feeds an attribute; a new entry could go there.
+
+    `plain`: what it holds reaches the attribute as it is written, under no condition. `texts` are the labels that it
+    holds; `wrap` names the function in whose calls some of them are written: `requirement` in `[requirement("x")]`.
+    """
 
     attribute: str
     file: str
@@ -70,6 +74,7 @@ class Sequence:
     holder: Holder
     depth: int
     texts: tuple[str, ...]
+    wrap: str = ""
 
     @property
     def key(self) -> tuple[str, Span]:
@@ -106,6 +111,7 @@ class Walk:
     """One walk; what it found is in its lists, in the order of the source. `forms` names what it went through."""
 
     scopes: Scopes
+    target: tuple[str, str]
     attribute: str
     elements: list[Element] = field(default_factory=list)
     sequences: list[Sequence] = field(default_factory=list)
@@ -198,10 +204,9 @@ class Walk:
         texts = tuple(e.text for e in self.elements[before:] if e.text)
         plain = not way.conditions and not way.rewritten and not way.default
         span, file = env.file.span(expr), env.file
+        holder, depth, wrap = self._holder(span, env), _depth(env), _wrapper(expr, env)
         self.sequences.append(
-            Sequence(
-                self.attribute, file.path, expr.lineno, span, plain, self._holder(span, env), _depth(env), texts
-            )
+            Sequence(self.attribute, file.path, expr.lineno, span, plain, holder, depth, texts, wrap)
         )
 
     def _element(self, part: Part, sequence: ast.expr | None, way: _Way, problem: str) -> None:
@@ -219,6 +224,7 @@ class Walk:
         assert isinstance(expr, ast.expr)
         self.elements.append(
             Element(
+                self.target,
                 self.attribute,
                 file.path,
                 file.line(span.start),
@@ -351,6 +357,15 @@ def _depth(env: Env) -> int:
     while env.caller is not None:
         env, depth = env.caller[0], depth + 1
     return depth
+
+
+def _wrapper(expr: ast.List | ast.Tuple, env: Env) -> str:
+    """The function whose calls with one string the entries of a list are, if some are."""
+    for element in expr.elts:
+        match element:
+            case ast.Call(func=func, args=[ast.Constant(value=str())], keywords=[]):
+                return env.file.source(func)
+    return ""
 
 
 def _always(value: object, _: Part) -> object:
