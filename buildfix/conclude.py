@@ -32,6 +32,7 @@ _UNUSED: Mapping[Reason, tuple[Confidence, bool]] = {
     Reason.DYNAMIC_IMPORT: (Confidence.UNSAFE, False),
     Reason.UNRESOLVED_IMPORT: (Confidence.UNSAFE, False),
     Reason.THIRD_PARTY: (Confidence.UNSAFE, False),
+    Reason.OF_MACRO: (Confidence.DISPLAY, False),
     Reason.SHARED: (Confidence.DISPLAY, False),
     Reason.EVIDENCE: (Confidence.DISPLAY, False),
 }

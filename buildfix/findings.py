@@ -56,6 +56,7 @@ class Reason(StrEnum):
     NOT_A_DEP = "the rule that provides the module may not be depended on"
     AMBIGUOUS = "several targets provide the module"
     NOT_EDITABLE = "the place where it is written cannot be edited"
+    OF_MACRO = "a macro gives it to all its targets"
     SHARED = "the entry is shared with targets that need it"
     CONDITIONAL = "the dep is declared under a condition only"
     OUTSIDE_PATHS = "the file may not be written (--only-under)"

@@ -68,7 +68,7 @@ class Permits:
         if not entries:
             return Refusal(Reason.NOT_EDITABLE, f"no entry of {site.file}:{site.line} names it")
         for entry in entries:
-            refusal = self._entry(entry)
+            refusal = self._entry(entry) or self._of_macro(entry, target)
             if refusal is not None:
                 return refusal
         return entries
@@ -99,6 +99,16 @@ class Permits:
         if entry.problem:
             return Refusal(Reason.NOT_EDITABLE, entry.problem)
         return self._file(entry.file)
+
+    def _of_macro(self, entry: Element, target: Target) -> Refusal | None:
+        """A dep that a macro gives all its targets is the macro's own, even if none of those of today needs it."""
+        file = self._parsed(entry.file)
+        function = file.function_at(entry.span.start) if file is not None else None
+        if not isinstance(function, ast.FunctionDef):
+            return None
+        if any((frame.file, frame.function) == (entry.file, function.name) for frame in target.written.stack):
+            return None  # a function that only groups targets, as define_common_targets()
+        return Refusal(Reason.OF_MACRO, f"{entry.file}:{entry.line}, {function.name}()")
 
     def _file(self, path: str) -> Refusal | None:
         if path not in self._files:

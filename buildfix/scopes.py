@@ -8,31 +8,19 @@ it. Nothing is executed here: `Scopes` finds the expressions that a name stands 
 from __future__ import annotations
 
 import ast
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
+from buildfix.bindings import Binding, bindings_of, default_of, parameters, position_of, statements
 from buildfix.buildfile import BuildFile, BuildFileError, Function
+from buildfix.constants import FUNCTIONS, MAX_LENGTH, METHODS, UNKNOWN, compare, operate, too_much
 
 MAX_DEPTH = 60
 """How many steps a name may be away from what it stands for."""
 
 MAX_STEPS = 100_000
 """How many expressions one question may look at. Build files may be hostile."""
-
-MAX_LENGTH = 10_000
-"""How long a value may be that is evaluated here, in characters or items."""
-
-
-class _Unknown:
-    """What cannot be told without running the code."""
-
-    def __repr__(self) -> str:
-        return "UNKNOWN"
-
-
-UNKNOWN = _Unknown()
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -72,20 +60,6 @@ class Part(NamedTuple):
     conditions: tuple[str, ...] = ()
     item: bool = False
     default: bool = False
-
-
-class Binding(NamedTuple):
-    """A statement that binds or changes a name. `key` is set where it changes one key of the dict of that name.
-
-    `how`: set, extend, append, for, unpack, def, load, update.
-    """
-
-    how: str
-    start: int
-    guards: tuple[tuple[ast.If | ast.For, bool], ...]
-    node: ast.AST
-    key: str | None = None
-    path: tuple[int, ...] = ()
 
 
 class Scopes:
@@ -132,7 +106,7 @@ class Scopes:
         for keyword in call.keywords:
             if keyword.arg == name:
                 return [Part(keyword.value, env)]
-        index = _position(function, name)
+        index = position_of(function, name)
         if index is not None and index < len(call.args) and not any(_starred(a) for a in call.args[: index + 1]):
             return [Part(call.args[index], env)]
         for keyword in reversed(call.keywords):
@@ -163,7 +137,7 @@ class Scopes:
         if function is None:
             return []
         found = []
-        for guards, statement in _statements(function.body, ()):
+        for guards, statement in statements(function.body, ()):
             if isinstance(statement, ast.Return) and statement.value is not None:
                 conditions = tuple(_condition(env.file, guard, taken) for guard, taken in guards)
                 found.append(Part(statement.value, env.at(env.file.start(statement)), conditions))
@@ -305,7 +279,7 @@ class Scopes:
             return self.argument(call, key, caller)
         found = self.argument(call, name, caller, env.function)
         if not found:
-            default = _default(env.function, name)
+            default = default_of(env.function, name)
             module = Env(env.file, None, len(env.file.data) + 1)
             found = [Part(default, module, default=True)] if default is not None else []
         return [p for part in found for p in self._keyed(part, key, depth)]
@@ -375,8 +349,8 @@ class Scopes:
             body = file.tree.body if function is None else []
             if isinstance(function, ast.FunctionDef):
                 body = function.body
-            for guards, statement in _statements(body, ()):
-                for name, binding in _bindings_of(file, statement, guards):
+            for guards, statement in statements(body, ()):
+                for name, binding in bindings_of(file, statement, guards):
                     found.setdefault(name, []).append(binding)
             self._bindings[where] = found
         return self._bindings[where]
@@ -489,9 +463,9 @@ class Scopes:
                         break
                 return result
             case ast.Compare(left=left, ops=[op], comparators=[right]):
-                return _compare(op, value(left), value(right))
+                return compare(op, value(left), value(right))
             case ast.BinOp(left=left, op=op, right=right):
-                return _operate(op, value(left), value(right))
+                return operate(op, value(left), value(right))
             case ast.Call(func=func, args=args, keywords=keywords):
                 named = {k.arg or "**": value(k.value) for k in keywords}
                 return self._call(expr, func, [value(a) for a in args], named, env, depth)
@@ -510,13 +484,13 @@ class Scopes:
     ) -> Any:
         known = UNKNOWN not in args and UNKNOWN not in keywords.values() and "**" not in keywords
         match func:
-            case ast.Attribute(value=base, attr=method) if method in _METHODS:
+            case ast.Attribute(value=base, attr=method) if method in METHODS:
                 receiver = self.evaluate(base, env, depth)
-                if known and isinstance(receiver, str | dict) and not _too_much(receiver, method):
+                if known and isinstance(receiver, str | dict) and not too_much(receiver, method):
                     result = getattr(receiver, method)(*args, **keywords)
                     return list(result) if method in ("keys", "values", "items", "partition", "rpartition") else result
-            case ast.Name(id=name) if name in _FUNCTIONS and known:
-                return _FUNCTIONS[name](*args, **keywords)
+            case ast.Name(id=name) if name in FUNCTIONS and known:
+                return FUNCTIONS[name](*args, **keywords)
         parts = self.parts(expr, env, depth)
         if len(parts) == 1 and parts[0].expr is not expr:
             return self.evaluate(parts[0].expr, parts[0].env, depth)
@@ -525,50 +499,6 @@ class Scopes:
         if len(returned) == 1 and not returned[0].conditions:
             return self.evaluate(returned[0].expr, returned[0].env, depth)
         return UNKNOWN
-
-
-_METHODS = frozenset(
-    ("endswith", "format", "get", "items", "join", "keys", "lower", "lstrip", "partition", "removeprefix", "values")
-) | frozenset(
-    ("removesuffix", "replace", "rpartition", "rsplit", "rstrip", "split", "startswith", "strip", "title", "upper")
-)
-_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
-    "len": len, "str": str, "list": list, "tuple": tuple, "sorted": sorted, "range": lambda *a: list(range(*a)[:10000]),
-    "bool": bool, "int": int, "min": min, "max": max, "reversed": lambda x: list(reversed(x)), "dict": dict,
-    "zip": lambda *a: list(zip(*a, strict=False)), "enumerate": lambda *a: list(enumerate(*a)),
-}  # fmt: skip
-
-
-def parameters(function: Function) -> tuple[str, ...]:
-    """The names of a function's parameters; `*args` and `**kwargs` come last."""
-    arguments = function.args
-    extra = [extra.arg for extra in (arguments.vararg, arguments.kwarg) if extra]
-    return (*(a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)), *extra)
-
-
-def accepts(function: Function, name: str) -> bool:
-    """Whether a function can be called with `name = ...`."""
-    arguments = function.args
-    named = (*arguments.args, *arguments.kwonlyargs)
-    return arguments.kwarg is not None or any(argument.arg == name for argument in named)
-
-
-def _position(function: Function | None, name: str) -> int | None:
-    if function is None:
-        return None
-    names = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
-    return names.index(name) if name in names else None
-
-
-def _default(function: Function, name: str) -> ast.expr | None:
-    arguments = function.args
-    positional = [*arguments.posonlyargs, *arguments.args]
-    with_default = positional[len(positional) - len(arguments.defaults) :]
-    pairs: list[tuple[ast.arg, ast.expr | None]] = [
-        *zip(with_default, arguments.defaults, strict=True),
-        *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
-    ]
-    return next((default for argument, default in pairs if argument.arg == name), None)
 
 
 def _enclosing(file: BuildFile, node: ast.AST) -> Function | None:
@@ -587,18 +517,6 @@ def _starred(node: ast.expr) -> bool:
     return isinstance(node, ast.Starred)
 
 
-_Guards = tuple[tuple[ast.If | ast.For, bool], ...]
-
-
-def _statements(body: Sequence[ast.stmt], guards: _Guards) -> Iterator[tuple[_Guards, ast.stmt]]:
-    """The statements of a scope with what they stand under; nested functions are not entered."""
-    for statement in body:
-        yield guards, statement
-        if isinstance(statement, ast.If | ast.For):
-            yield from _statements(statement.body, (*guards, (statement, True)))
-            yield from _statements(statement.orelse, (*guards, (statement, False)))
-
-
 def _condition(file: BuildFile, guard: ast.If | ast.For, taken: bool) -> str:
     if isinstance(guard, ast.For):
         return f"for {file.source(guard.target)} in {file.source(guard.iter)}"
@@ -612,86 +530,6 @@ def _branches(
     return (body, text), (orelse, f"not ({text})")
 
 
-def _bindings_of(file: BuildFile, statement: ast.stmt, guards: _Guards) -> Iterator[tuple[str, Binding]]:
-    start = file.start(statement)
-    match statement:
-        case ast.FunctionDef(name=name):
-            yield name, Binding("def", start, guards, statement)
-        case ast.Assign(targets=targets, value=value):
-            for target in targets:
-                yield from _targets(target, value, start, guards)
-        case ast.AnnAssign(target=target, value=ast.expr() as value):
-            yield from _targets(target, value, start, guards)
-        case ast.AugAssign(target=ast.Name(id=name), value=value):
-            yield name, Binding("extend" if isinstance(statement.op, ast.Add) else "update", start, guards, value)
-        case ast.AugAssign(target=ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str(key)))):
-            yield name, Binding("extend", start, guards, statement.value, key)
-        case ast.For(target=target, iter=iterated):
-            for name in (n.id for n in ast.walk(target) if isinstance(n, ast.Name)):
-                yield name, Binding("for", start, guards, iterated)
-        case ast.Expr(value=ast.Call(func=ast.Name(id="load")) as call):
-            for argument in call.args[1:]:
-                if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
-                    yield argument.value, Binding("load", start, guards, call)
-            for keyword in call.keywords:
-                if keyword.arg:
-                    yield keyword.arg, Binding("load", start, guards, call)
-        case ast.Expr(value=ast.Call(func=ast.Attribute(value=owner, attr=method), args=args, keywords=keywords)):
-            yield from _mutation(owner, method, args, keywords, start, guards)
-
-
-def _targets(target: ast.expr, value: ast.expr, start: int, guards: _Guards) -> Iterator[tuple[str, Binding]]:
-    match target:
-        case ast.Name(id=name):
-            yield name, Binding("set", start, guards, value)
-        case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str(key))):
-            yield name, Binding("set", start, guards, value, key)
-        case ast.Tuple(elts=elts) | ast.List(elts=elts):
-            for index, element in enumerate(elts):
-                for name, binding in _targets(element, value, start, guards):
-                    if binding.key is None:
-                        yield name, binding._replace(path=(index, *binding.path))
-
-
-def _mutation(
-    owner: ast.expr, method: str, args: list[ast.expr], keywords: list[ast.keyword], start: int, guards: _Guards
-) -> Iterator[tuple[str, Binding]]:
-    """`x.append(e)`, `x["k"].extend(l)`, `x.update(k = v)`, `x.setdefault("k", v)`."""
-    key: str | None = None
-    match owner:
-        case ast.Name(id=name):
-            pass
-        case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str(key))):
-            pass
-        case _:
-            return
-    match method, args:
-        case "append", [element]:
-            yield name, Binding("append", start, guards, element, key)
-        case "insert", [_, element]:
-            yield name, Binding("append", start, guards, element, key)
-        case "extend", [more]:
-            yield name, Binding("extend", start, guards, more, key)
-        case "setdefault", [ast.Constant(value=str(inner)), default] if key is None:
-            yield name, Binding("update", start, guards, default, inner)
-        case "update", _ if key is None:
-            for argument in args:
-                if isinstance(argument, ast.Dict):
-                    for k, v in zip(argument.keys, argument.values, strict=True):
-                        if isinstance(k, ast.Constant) and isinstance(k.value, str):
-                            yield name, Binding("set", start, guards, v, k.value)
-                else:
-                    yield name, Binding("update", start, guards, argument)
-            for keyword in keywords:
-                if keyword.arg:
-                    yield name, Binding("set", start, guards, keyword.value, keyword.arg)
-
-
-def _too_much(receiver: str | dict[Any, Any], method: str) -> bool:
-    """Whether a `format` does more than to put in a value: it could make a huge string out of a small one."""
-    return method == "format" and isinstance(receiver, str) and re.search(r"\{[^{}]*[:!.\[]", receiver) is not None
-
-
 def _pair(first: ast.expr, second: Part) -> Part:
     assert isinstance(second.expr, ast.expr)
     return second._replace(expr=ast.Tuple([first, second.expr], ast.Load()))
@@ -703,37 +541,3 @@ def _constant(value: Any) -> ast.expr:
     if isinstance(value, dict):
         return ast.Dict([_constant(k) for k in value], [_constant(v) for v in value.values()])
     return ast.Constant(value)
-
-
-def _compare(op: ast.cmpop, left: Any, right: Any) -> Any:
-    if left is UNKNOWN or right is UNKNOWN:
-        return UNKNOWN
-    match op:
-        case ast.Eq():
-            return left == right
-        case ast.NotEq():
-            return left != right
-        case ast.In():
-            return left in right
-        case ast.NotIn():
-            return left not in right
-        case ast.Lt():
-            return left < right
-        case ast.Gt():
-            return left > right
-    return UNKNOWN
-
-
-def _operate(op: ast.operator, left: Any, right: Any) -> Any:
-    if left is UNKNOWN or right is UNKNOWN:
-        return UNKNOWN
-    match op:
-        case ast.Add():
-            return left + right
-        case ast.Mod() if not isinstance(left, str) or not re.search(r"%[^%sdr]", left):
-            return left % right
-        case ast.BitOr() if isinstance(left, dict):
-            return left | right
-        case ast.Sub():
-            return left - right
-    return UNKNOWN

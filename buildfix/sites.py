@@ -15,10 +15,11 @@ from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 from buildfix import labels, values
+from buildfix.bindings import accepts
 from buildfix.buildfile import BuildFile, BuildFileError, Span
 from buildfix.engine import Call, Frame, Package
 from buildfix.findings import Reason
-from buildfix.scopes import Env, Part, Scopes, accepts
+from buildfix.scopes import Env, Part, Scopes
 from buildfix.walk import Element, Gap, Holder, Walk
 from buildfix.walk import Sequence as Listed
 
@@ -108,9 +109,7 @@ class Sites:
     """All targets of a run. `read` returns the bytes of a root-relative path, or of a symbols text's path; None if
     there is no such file. Files are parsed, and owners computed, when first asked for."""
 
-    def __init__(
-        self, calls: Sequence[Call], packages: Sequence[Package], read: Callable[[str], bytes | None]
-    ) -> None:
+    def __init__(self, calls: Sequence[Call], packages: Sequence[Package], read: Callable[[str], bytes | None]) -> None:
         self._calls = {(call.mode, call.package, call.id): call for call in calls}
         self._packages = packages
         loads = {(load.file, load.module): load.path for package in packages for load in package.loads if load.path}
@@ -277,24 +276,24 @@ class Sites:
         """All targets, of all kinds, packages and modes, that a literal feeds, or that an entry added here would."""
         key = (literal.holder, literal.span, literal.target)
         if key not in self._owners:
-            texts = (literal.text,) if isinstance(literal, Element) else literal.texts
+            texts = literal.texts if isinstance(literal, AddPlace) else (literal.text,) if literal.constant else ()
             fed = self._fed(literal, self._through(literal.holder), [text for text in texts if text])
             self._owners[key] = frozenset(Owner(leaf.package, leaf.name) for leaf in fed) | {Owner(*literal.target)}
         return self._owners[key]
 
     def _fed(self, literal: Element | AddPlace, leaves: list[Call], texts: list[str]) -> Iterable[Call]:
+        attribute = literal.attribute if isinstance(literal, Element) else literal.name
         if literal.holder.kind == "call":
             # A macro may make several targets and hand the list to some of them only. That shows in the evaluated
             # arguments, unless it drops the labels for the target in question.
-            having = [leaf for leaf in leaves if any(self._mentions(leaf, text) for text in texts)]
+            having = [leaf for leaf in leaves if self._has(leaf, attribute, texts)]
             return having if any((leaf.package, leaf.name) == literal.target for leaf in having) else leaves
-        attribute = literal.attribute if isinstance(literal, Element) else literal.name
         return [leaf for leaf in leaves if self._reached(literal, leaf, attribute, texts)]
 
     def _reached(self, literal: Element | AddPlace, leaf: Call, attribute: str, texts: list[str]) -> bool:
         """Whether the walk of any of a target's attributes comes by a literal."""
         names = {attribute}
-        for call in self.chain(leaf):
+        for call in (one for one in self.chain(leaf) if one.name == leaf.name):
             for name, value in call.args.items():
                 found = tuple(values.walk_strings(value))
                 if any(akin(text, other) for text in texts for other in found):
@@ -309,10 +308,14 @@ class Sites:
                 return True
         return False
 
-    def _mentions(self, leaf: Call, text: str) -> bool:
-        """Whether a call of a target's own name has a label among its arguments."""
-        calls = (call for call in self.chain(leaf) if call.name == leaf.name)
-        return any(akin(text, other) for c in calls for v in c.args.values() for other in values.walk_strings(v))
+    def _has(self, leaf: Call, attribute: str, texts: list[str]) -> bool:
+        """Whether a call of a target's own name has one of some labels among its arguments; where there are none to
+        look for, whether it has anything in the attribute."""
+        calls = [call for call in self.chain(leaf) if call.name == leaf.name]
+        if not texts:
+            return any(call.args.get(attribute) for call in calls)
+        found = {text for call in calls for value in call.args.values() for text in values.walk_strings(value)}
+        return any(akin(text, other) for text in texts for other in found)
 
     @cached_property
     def _owners(self) -> dict[tuple[Holder, Span, tuple[str, str]], frozenset[Owner]]:
@@ -405,8 +408,9 @@ class Sites:
 
     def _list_place(self, site: AttributeSite, listed: Listed) -> AddPlace:
         target = Owner(site.leaf.package, site.leaf.name)
+        holder, texts = listed.holder, listed.texts
         return AddPlace(
-            target, "list", listed.file, listed.line, listed.span, site.attribute, listed.holder, listed.texts, listed.wrap
+            target, "list", listed.file, listed.line, listed.span, site.attribute, holder, texts, listed.wrap
         )
 
     def _call_place(self, site: AttributeSite, call: Call) -> AddPlace | None:

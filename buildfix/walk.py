@@ -11,8 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
+from buildfix.bindings import parameters
 from buildfix.buildfile import Comment, Span
-from buildfix.scopes import UNKNOWN, Env, Part, Scopes, parameters
+from buildfix.constants import UNKNOWN
+from buildfix.scopes import Env, Part, Scopes
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ class Element:
     `text` is the label that it evaluates to, None if that is not known. `conditions` are the select keys and `if`
     tests it stands under. `sequence` is the span of the list that it is an entry of, None if it is in none. `problem`
     says why it cannot be dropped where it stands; "" if it can. `depth` counts the activations between it and the
-    build file (0: it stands in the build file's own statements).
+    build file (0: it stands in the build file's own statements). `constant`: it means the same label for everyone.
     """
 
     target: tuple[str, str]
@@ -51,6 +53,7 @@ class Element:
     comments: tuple[Comment, ...]
     holder: Holder
     depth: int
+    constant: bool
 
     @property
     def key(self) -> tuple[str, Span]:
@@ -62,8 +65,8 @@ class Element:
 class Sequence:
     """A list literal that feeds an attribute; a new entry could go there.
 
-    `plain`: what it holds reaches the attribute as it is written, under no condition. `texts` are the labels that it
-    holds; `wrap` names the function in whose calls some of them are written: `requirement` in `[requirement("x")]`.
+    `plain`: what it holds reaches the attribute as it is written, under no condition. `texts` are the constant
+    labels that it holds; `wrap` names the function in whose calls some of them are written (`requirement`), or is "".
     """
 
     attribute: str
@@ -201,13 +204,11 @@ class Walk:
                 self._element(Part(element, env), expr, way, "")
         if isinstance(expr, ast.Set):
             return
-        texts = tuple(e.text for e in self.elements[before:] if e.text)
+        texts = tuple(e.text for e in self.elements[before:] if e.text and e.constant)
         plain = not way.conditions and not way.rewritten and not way.default
         span, file = env.file.span(expr), env.file
         holder, depth, wrap = self._holder(span, env), _depth(env), _wrapper(expr, env)
-        self.sequences.append(
-            Sequence(self.attribute, file.path, expr.lineno, span, plain, holder, depth, texts, wrap)
-        )
+        self.sequences.append(Sequence(self.attribute, file.path, expr.lineno, span, plain, holder, depth, texts, wrap))
 
     def _element(self, part: Part, sequence: ast.expr | None, way: _Way, problem: str) -> None:
         expr, env = part.expr, part.env
@@ -236,6 +237,7 @@ class Walk:
                 file.element_comments(expr),
                 self._holder(span, env),
                 _depth(env),
+                isinstance(expr, ast.Constant) and not way.rewritten,
             )
         )
 

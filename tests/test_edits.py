@@ -55,7 +55,9 @@ class TestAdding:
 
     def test_among_sorted_neighbours(self) -> None:
         before = stacked('"//a:exir",', '"//a/passes:lib",')
-        assert change(before, ("//a/capture:utils",)) == stacked('"//a:exir",', '"//a/capture:utils",', '"//a/passes:lib",')
+        assert change(before, ("//a/capture:utils",)) == stacked(
+            '"//a:exir",', '"//a/capture:utils",', '"//a/passes:lib",'
+        )
 
     def test_cells_stand_where_the_list_has_them(self) -> None:
         before = stacked('":x",', '"//b:b",', '"cell//a:a",')
@@ -105,12 +107,18 @@ class TestAdding:
 
     def test_the_last_entry_without_a_comma(self) -> None:
         before = 'rule(\n  deps = [ "//lib:a",\n           "//lib:b"  # the last, one hopes\n         ]\n)\n'
-        after = 'rule(\n  deps = [ "//lib:a",\n           "//lib:b",  # the last, one hopes\n           "//lib:c"\n         ]\n)\n'
+        after = before.replace('"  # the last, one hopes', '",  # the last, one hopes\n           "//lib:c"')
         assert change(before, ("//lib:c",)) == after
 
     def test_into_a_hanging_list(self) -> None:
-        assert change('r(deps = ["//a",\n          "//c"])', ("//b",)) == 'r(deps = ["//a",\n          "//b",\n          "//c"])'
-        assert change('r(deps = ["//b",\n          "//c"])', ("//a",)) == 'r(deps = ["//a",\n          "//b",\n          "//c"])'
+        assert (
+            change('r(deps = ["//a",\n          "//c"])', ("//b",))
+            == 'r(deps = ["//a",\n          "//b",\n          "//c"])'
+        )
+        assert (
+            change('r(deps = ["//b",\n          "//c"])', ("//a",))
+            == 'r(deps = ["//a",\n          "//b",\n          "//c"])'
+        )
 
     def test_several_on_a_line(self) -> None:
         before = stacked('"//a", "//c",', '"//d", "//e",')
@@ -193,7 +201,9 @@ class TestDropping:
         assert change(before.replace(",\n", ",  # x\n"), drop=("//b",)) == 'r(deps = ["//a",  # x\n          ])'
 
     def test_the_last_leaves_brackets_or_no_attribute(self) -> None:
-        before = 'r(\n    name = "x",\n    # what it needs\n    deps = [\n        "//a",  # y\n    ],\n    tags = [],\n)\n'
+        before = (
+            'r(\n    name = "x",\n    # what it needs\n    deps = [\n        "//a",  # y\n    ],\n    tags = [],\n)\n'
+        )
         assert change(before, drop=("//a",)) == before.replace('[\n        "//a",  # y\n    ]', "[]")
         after = 'r(\n    name = "x",\n    tags = [],\n)\n'
         assert change(before, drop=("//a",), when_empty=WhenEmpty.ATTRIBUTE) == after
@@ -215,7 +225,9 @@ class TestNewAttribute:
 
     def test_behind_the_others(self) -> None:
         before = 'rule(\n    name = "x",\n    srcs = [\n        "x.py",\n    ],\n)\n'
-        after = 'rule(\n    name = "x",\n    srcs = [\n        "x.py",\n    ],\n    deps = [\n        "//a",\n    ],\n)\n'
+        after = (
+            'rule(\n    name = "x",\n    srcs = [\n        "x.py",\n    ],\n    deps = [\n        "//a",\n    ],\n)\n'
+        )
         assert new_attribute(before, "//a") == after
 
     def test_flat_where_the_call_has_flat_lists(self) -> None:
@@ -223,7 +235,10 @@ class TestNewAttribute:
         assert new_attribute(before, "//a") == 'rule(\n    name = "x",\n    srcs = ["x.py"],\n    deps = ["//a"],\n)\n'
 
     def test_no_trailing_comma_where_there_was_none(self) -> None:
-        assert new_attribute('rule(\n    name = "x"  # n\n)\n', "//a") == 'rule(\n    name = "x",  # n\n    deps = ["//a"]\n)\n'
+        assert (
+            new_attribute('rule(\n    name = "x"  # n\n)\n', "//a")
+            == 'rule(\n    name = "x",  # n\n    deps = ["//a"]\n)\n'
+        )
 
     def test_a_hanging_first_line(self) -> None:
         before = 'fbcode_target(_kind = r.lib,\n    name = "x",\n)\n'
@@ -294,11 +309,12 @@ def test_dropping_what_was_added_restores_a_list_with_trailing_commas(seed: int)
     data = random_build_files.Writer(seed).file()
     file = BuildFile.parse("BUCK", data)
     for node in random_build_files.lists(file):
-        closed = node.elts and file.comma_after(file.end(node.elts[-1])) or 0
-        if node.lineno == node.end_lineno or not file.end(node.elts[-1] if node.elts else node) <= closed < file.end(node):
+        closed = (node.elts and file.comma_after(file.end(node.elts[-1]))) or 0
+        if node.lineno == node.end_lineno or not file.end(node.elts[-1] if node.elts else node) <= closed < file.end(
+            node
+        ):
             continue
         added = BuildFile.parse("BUCK", edits.edit(file, [ListChange(file.start(node), ("//new:x",))]))
         new = next(n for n in added.nodes if isinstance(n, ast.Constant) and n.value == "//new:x")
         parent = added.parents[new]
         assert edits.edit(added, [ListChange(added.start(parent), drop=(added.start(new),))]) == data
-

@@ -104,7 +104,7 @@ def in_a_repository(case: Made) -> tempfile.TemporaryDirectory[str]:
     return folder
 
 
-few = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+few = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @few

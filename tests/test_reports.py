@@ -124,6 +124,17 @@ def test_text_says_why_an_edge_is_held_back_and_whom_dropping_it_would_break() -
     assert "2 findings; 2 left" in said
 
 
+def test_text_counts_apart_what_fails_no_check_and_what_was_not_seen() -> None:
+    shown = dataclasses.replace(CYCLE, fails=False)
+    broken = Finding(
+        Code.NOT_ANALYSED, "//x", Place("x/BUCK", 2), "syntax: no", Confidence.DISPLAY, detail="so it goes"
+    )
+    looked = dataclasses.replace(SUMMARY, packages_incomplete=1)
+    said = text.render(Result((shown, broken), (), looked), color=False)
+    assert "2 findings; 1 left; 1 for information; not analysed: 1 package (3 packages" in said
+    assert "x/BUCK:2: BF011 not-analysed: syntax: no\n    so it goes\n" in said
+
+
 def test_text_of_a_clean_run_is_one_line() -> None:
     assert text.render(Result((), (), SUMMARY), color=False) == (
         "nothing to repair (3 packages, 7 targets, 5 sources)\n"

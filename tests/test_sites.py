@@ -30,9 +30,7 @@ class Repo:
         return file.read_bytes() if file.is_file() else None
 
     def site(self, name: str, attribute: str = "deps", package: str = "app") -> AttributeSite:
-        leaf = next(
-            c for c in self.facts.calls if c.how != "function" and (c.package, c.name) == (package, name)
-        )
+        leaf = next(c for c in self.facts.calls if c.how != "function" and (c.package, c.name) == (package, name))
         return self.sites.locate(leaf, attribute)
 
     def owners(self, name: str, text: str) -> set[str]:
@@ -157,7 +155,8 @@ FORMS = {
     "append and extend": (
         'def f():\n    d = [":a"]\n    d.append(":b")\n    d.extend([":c"])\n    lib(name = "t", deps = d)\nf()\n',
         "literal+variable+append", [":a", ":b", ":c"],
-        'def f():\n    d = [":a", "//new"]\n    d.append(":b")\n    d.extend([":c"])\n    lib(name = "t", deps = d)\nf()\n',
+        'def f():\n    d = [":a", "//new"]\n    d.append(":b")\n    d.extend([":c"])\n'
+        '    lib(name = "t", deps = d)\nf()\n',
     ),
     "a helper function": (
         'def more(x):\n    return [":" + x, ":z"]\nlib(name = "t", deps = [":a"] + more("y"))\n',
@@ -170,7 +169,8 @@ FORMS = {
         'def m(**kwargs):\n    lib(**kwargs)\nm(name = "t", deps = [":a", "//new"])\n',
     ),
     "a rule handed to a wrapper": (
-        'def gated(_kind, **kwargs):\n    _kind(**kwargs)\ngated(_kind = lib,\n    name = "t",\n    deps = [":a"],\n)\n',
+        'def gated(_kind, **kwargs):\n    _kind(**kwargs)\n'
+        'gated(_kind = lib,\n    name = "t",\n    deps = [":a"],\n)\n',
         "literal", [":a"],
         'def gated(_kind, **kwargs):\n    _kind(**kwargs)\n'
         'gated(_kind = lib,\n    name = "t",\n    deps = [":a", "//new"],\n)\n',
@@ -181,7 +181,8 @@ FORMS = {
         'def m(name, deps):\n    lib(name = name, deps = deps)\nm("t", [":a", "//new"])\n',
     ),
     "a parameter of another name": (
-        'def m(name, more = []):\n    lib(name = name, deps = [":own"] + more)\nm(name = "t", more = [":a"])\nm(name = "u")\n',
+        'def m(name, more = []):\n    lib(name = name, deps = [":own"] + more)\n'
+        'm(name = "t", more = [":a"])\nm(name = "u")\n',
         "absent", [":own", ":a"],
         'def m(name, more = []):\n    lib(name = name, deps = [":own"] + more)\n'
         'm(name = "t", more = [":a", "//new"])\nm(name = "u")\n',
@@ -200,7 +201,9 @@ def test_forms(repo: Callable[..., Repo], name: str) -> None:
 
 
 def test_an_element_names_its_place_and_conditions(repo: Callable[..., Repo]) -> None:
-    site = repo('lib(\n    name = "t",\n    deps = [\n        ":a",  # keep\n    ] + select({"x": [":b"]}),\n)\n').site("t")
+    site = repo('lib(\n    name = "t",\n    deps = [\n        ":a",  # keep\n    ] + select({"x": [":b"]}),\n)\n').site(
+        "t"
+    )
     a, b = site.elements
     assert (a.file, a.line, a.conditions, [c.text for c in a.comments]) == ("app/BUCK", 4, (), ["# keep"])
     assert (b.line, b.conditions) == (5, ("x",))
@@ -208,7 +211,9 @@ def test_an_element_names_its_place_and_conditions(repo: Callable[..., Repo]) ->
 
 
 def test_twins_of_one_call_share_its_literals(repo: Callable[..., Repo]) -> None:
-    macro = 'def twins(name, deps):\n    for s in ["", "_static"]:\n        lib(name = name + s, deps = [":own"] + deps)\n'
+    macro = (
+        'def twins(name, deps):\n    for s in ["", "_static"]:\n        lib(name = name + s, deps = [":own"] + deps)\n'
+    )
     one = repo(f'{macro}twins(name = "t", deps = [":a"])\nlib(name = "u", deps = [":a"])\n')
     assert one.owners("t", ":a") == {"t", "t_static"}
     assert one.owners("t", ":own") == {"t", "t_static"}
@@ -328,9 +333,21 @@ def test_files_that_are_not_there(repo: Callable[..., Repo]) -> None:
 
 
 def test_hostile_expressions_end(repo: Callable[..., Repo]) -> None:
-    one = repo("a0 = [':x']\n" + "".join(f"a{i + 1} = a{i} + a{i}\n" for i in range(14)) + 'lib(name = "t", deps = a14)\n')
+    one = repo(
+        "a0 = [':x']\n" + "".join(f"a{i + 1} = a{i} + a{i}\n" for i in range(14)) + 'lib(name = "t", deps = a14)\n'
+    )
     assert one.site("t").elements[0].text == ":x"
 
 
-def test_place_is_a_value() -> None:
-    assert AddPlace.__hash__ is not None
+def test_calls_around_labels_are_named(repo: Callable[..., Repo]) -> None:
+    build = 'def requirement(n):\n    return "@pip//" + n\n'
+    one = repo(build + 'lib(name = "t", deps = [":a", requirement("x")])\n')
+    place = one.sites.adds(one.site("t"))
+    assert isinstance(place, AddPlace) and place.wrap == "requirement"
+
+
+def test_each_mode_counts(workspace: Make) -> None:
+    build = 'load("@x//:y.bzl", "m")\nC = [":c"]\nlib(name = "t", deps = C)\nlib(name = "u", deps = C if m else [])\n'
+    modes = (engine.Mode("", symbols={"m": "False"}), engine.Mode("on", symbols={"m": "True"}))
+    one = Repo(workspace({"app/BUCK": build}), modes)
+    assert one.owners("t", ":c") == {"t", "u"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from buildfix.findings import Confidence, Dependent, Evidence, FileChange, Finding, Place, Result
+from buildfix.findings import Code, Confidence, Dependent, Evidence, FileChange, Finding, Place, Result
 
 _SHOWN = 5
 """How many pieces of evidence of one finding are printed; the JSON report has them all."""
@@ -35,7 +35,7 @@ class _Text:
         yield self._summary()
 
     def _finding(self, finding: Finding) -> Iterator[str]:
-        code = self._paint(_COLOR_OF[finding.confidence], f"{finding.code} {finding.code.slug}")
+        code = self._paint("red" if finding.fails else "yellow", f"{finding.code} {finding.code.slug}")
         yield f"  {finding.place}: {code}: {finding.message}"
         yield from self._evidence(finding.evidence)
         if finding.path:
@@ -76,6 +76,8 @@ class _Text:
         if finding.fix:
             remark = f" ({why}{detail})" if why or detail else ""
             yield self._paint("green", f"    {self._fix(finding)}") + remark
+        elif finding.code is Code.NOT_ANALYSED:
+            yield f"    {finding.detail}"
         elif finding.confidence is Confidence.UNSAFE:
             yield self._paint("yellow", "    not repaired, for it may not be safe") + f": {why}{detail}"
         elif why or detail:
@@ -123,34 +125,41 @@ class _Text:
                 yield f"{finding.target}: {finding.message}"
 
     def _summary(self) -> str:
-        findings, looked = self.result.findings, self.result.summary
-        repaired = sum(bool(finding.fix) for finding in findings)
-        parts = []
-        if not findings:
-            parts.append(self._paint("green", "nothing to repair"))
-        else:
-            parts.append(_count(len(findings), "finding"))
-            files = _count(len(self.result.changes), "file")
-            if self.result.applied:
-                parts.append(f"{repaired} repaired in {files}")
-            elif repaired:
-                parts.append(f"{repaired} would be repaired in {files} (--apply)")
-            if len(findings) > repaired:
-                parts.append(f"{len(findings) - repaired} left")
-        broken = looked.packages_incomplete + looked.sources_broken
-        if broken:
-            parts.append(
-                self._paint("yellow", f"not analysed: {_count(looked.packages_incomplete, 'package')}, ")
-                + self._paint("yellow", _count(looked.sources_broken, "source"))
-            )
+        looked = self.result.summary
+        parts = [*self._counts(), *self._not_analysed()]
         seen = ((looked.packages, "package"), (looked.targets, "target"), (looked.sources, "source"))
         return f"{'; '.join(parts)} ({', '.join(_count(number, what) for number, what in seen)})"
 
+    def _counts(self) -> Iterator[str]:
+        """How many findings there are, and what becomes of them; those that fail no check are counted apart."""
+        findings = self.result.findings
+        if not findings:
+            yield self._paint("green", "nothing to repair")
+            return
+        repaired = sum(bool(finding.fix) for finding in findings)
+        failing = sum(not finding.fix and finding.fails for finding in findings)
+        rest = len(findings) - repaired - failing
+        yield _count(len(findings), "finding")
+        files = _count(len(self.result.changes), "file")
+        if repaired:
+            done = f"{repaired} repaired in {files}"
+            yield self._paint(
+                "green", done if self.result.applied else f"{repaired} would be repaired in {files} (--apply)"
+            )
+        if failing:
+            yield f"{failing} left"
+        if rest:
+            yield f"{rest} for information"
+
+    def _not_analysed(self) -> Iterator[str]:
+        looked = self.result.summary
+        broken = ((looked.packages_incomplete, "package"), (looked.sources_broken, "source"))
+        if any(number for number, _ in broken):
+            counts = ", ".join(_count(number, what) for number, what in broken if number)
+            yield self._paint("yellow", f"not analysed: {counts}")
+
     def _paint(self, style: str, text: str) -> str:
         return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if self.color else text
-
-
-_COLOR_OF = {Confidence.SAFE: "red", Confidence.UNSAFE: "yellow", Confidence.DISPLAY: "yellow"}
 
 
 def _by_target(findings: Sequence[Finding]) -> dict[str, list[Finding]]:
