@@ -23,6 +23,7 @@ _MISSING: Mapping[Reason, tuple[Confidence, bool]] = {
     Reason.GUARDED_IMPORT: (Confidence.UNSAFE, False),
     Reason.NO_AUTODEPS: (Confidence.DISPLAY, False),
     Reason.MARKED: (Confidence.DISPLAY, False),
+    Reason.CONDITIONAL: (Confidence.DISPLAY, False),
 }
 _UNUSED: Mapping[Reason, tuple[Confidence, bool]] = {
     Reason.SOURCE_NOT_ANALYSED: (Confidence.DISPLAY, False),
@@ -91,7 +92,7 @@ class _Conclusion:
     def _missing(self, missing: Missing, pair: Pair | None) -> Finding:
         add = self._plan.adds.get(pair) if pair else None
         if add is not None:
-            return self._adding(add, missing.modules, missing.evidence)
+            return self._adding(add, missing.modules, missing.evidence, missing.condition)
         refusals = self._plan.held.get(pair, ()) if pair else ()
         refusals = refusals or tuple(Refusal(reason) for reason in missing.reasons)
         confidence, fails = _weigh(refusals, _MISSING)
@@ -102,7 +103,7 @@ class _Conclusion:
             Code.MISSING_DEP,
             str(missing.target),
             self._target(missing.target).place,
-            f"imports {_list(missing.modules)} without a dep on {offered}",
+            f"imports {_list(missing.modules)} without a dep on {offered}{_only_under(missing.condition)}",
             confidence,
             dep=dep,
             attribute=self._target(missing.target).rule.deps,
@@ -115,14 +116,16 @@ class _Conclusion:
             fails=fails,
         )
 
-    def _adding(self, add: Add, modules: tuple[str, ...], evidence: tuple[Evidence, ...]) -> Finding:
+    def _adding(
+        self, add: Add, modules: tuple[str, ...], evidence: tuple[Evidence, ...], condition: str = ""
+    ) -> Finding:
         target = self._target(add.pair.target)
         dep = self._spelled[add.pair]
         return Finding(
             Code.MISSING_DEP,
             str(target.label),
             target.place,
-            f"imports {_list(modules)} without a dep on {dep}",
+            f"imports {_list(modules)} without a dep on {dep}{_only_under(condition)}",
             Confidence.SAFE,
             dep=dep,
             attribute=target.rule.deps,
@@ -239,6 +242,10 @@ def _reasons(refusals: tuple[Refusal, ...]) -> tuple[Reason, ...]:
 
 def _details(refusals: tuple[Refusal, ...]) -> str:
     return "; ".join(dict.fromkeys(refusal.detail for refusal in refusals if refusal.detail))
+
+
+def _only_under(condition: str) -> str:
+    return f" that always applies: it is declared only for {condition}" if condition else ""
 
 
 def _list(names: tuple[str, ...]) -> str:

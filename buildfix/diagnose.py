@@ -27,7 +27,8 @@ class Missing:
     """`target` imports `modules`, which `provider` has, and has no dep on it.
 
     `provider` is None where none can be chosen; `choices` are then those that there are. `spelling` is how the
-    configuration writes a label outside the repository.
+    configuration writes a label outside the repository. `condition` is not empty where the target has the dep, but
+    under that condition only: the entry is then to be moved.
     """
 
     target: Label
@@ -37,6 +38,7 @@ class Missing:
     reasons: tuple[Reason, ...] = ()
     choices: tuple[Label, ...] = ()
     spelling: str = ""
+    condition: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +108,14 @@ class Knowledge:
 
     def satisfied(self, target: Target, module: str) -> bool:
         """Whether the target has the module itself, or from one of its direct deps."""
-        if module in self.modules.owned(target):
-            return True
+        return module in self.modules.owned(target) or bool(self.suppliers(target, module))
+
+    def suppliers(self, target: Target, module: str) -> tuple[Edge, ...]:
+        """The entries of a target by which it gets a module directly."""
         providers = self.modules.providers.get(module, ())
-        return any(label in providers for edge in target.edges for label in self.behind(edge.label))
+        return tuple(
+            edge for edge in target.edges if any(label in providers for label in self.behind(edge.label))
+        )
 
 
 def gathers(target: Target, modules: Modules) -> bool:
@@ -150,7 +156,11 @@ def _missing(target: Target, uses: TargetUses, known: Knowledge) -> Iterator[Mis
     found: dict[tuple[object, ...], Missing] = {}
     least = Need.TYPE_CHECKING if known.config.type_checking == "require" else Need.GUARDED
     for module, (need, evidence) in uses.needs.items():
-        if need < least or known.satisfied(target, module) or module in uses.provided:
+        if need < least or module in uses.provided or module in known.modules.owned(target):
+            continue
+        if suppliers := known.suppliers(target, module):
+            if need is Need.MUST and all(edge.condition for edge in suppliers):
+                yield from _conditional(target, module, evidence, suppliers)
             continue
         one = choose(target, module, evidence, known)
         if one.provider is None and not one.choices:
@@ -168,6 +178,19 @@ def _missing(target: Target, uses: TargetUses, known: Knowledge) -> Iterator[Mis
         modules = tuple(sorted({module for module, _ in wanted[key]}))
         places = tuple(sorted({item for _, evidence in wanted[key] for item in evidence}))
         yield Missing(one.target, modules, one.provider, places, one.reasons, one.choices, one.spelling)
+
+
+def _conditional(
+    target: Target, module: str, evidence: tuple[Evidence, ...], suppliers: tuple[Edge, ...]
+) -> Iterator[Missing]:
+    """The module is imported whatever the condition, and its dep declared under one only."""
+    conditional = {src.path for src in target.srcs if src.condition} - {src.path for src in target.srcs if not src.condition}
+    everywhere = tuple(item for item in evidence if item.place.file not in conditional)
+    if not everywhere or len({edge.label for edge in suppliers}) > 1:
+        return  # each branch may well have a provider of its own
+    reasons = () if all(edge.attribute == target.rule.deps for edge in suppliers) else (Reason.CONDITIONAL,)
+    condition = " or ".join(sorted({edge.condition for edge in suppliers}))
+    yield Missing(target.label, (module,), suppliers[0].label, everywhere, reasons, condition=condition)
 
 
 def _with_reason(one: Missing, reason: Reason) -> Missing:

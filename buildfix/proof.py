@@ -100,6 +100,9 @@ class _Writer:
             self.spelled[pair] = text
             change = edits.adding(add.place, (text,), order=self._permits.order(target))
             by_file.setdefault(add.place.file, []).append(change)
+            for element in add.moved:
+                by_file.setdefault(element.file, []).append(edits.dropping(element))
+                pairs.setdefault(element.file, set()).add(pair)
             pairs.setdefault(add.place.file, set()).add(pair)
         for pair, drop in sorted(plan.drops.items()):
             for element in dict.fromkeys(drop.elements):

@@ -24,13 +24,15 @@ from buildfix.uses import Need
 
 @dataclass(frozen=True, slots=True)
 class Add:
-    """A dep that the plan adds. `also` are the other targets that the same literal feeds and that gain it with it."""
+    """A dep that the plan adds. `also` are the other targets that the same literal feeds and that gain it with it;
+    `moved` are the entries under a condition that the unconditional one replaces."""
 
     pair: Pair
     place: AddPlace
     spelling: str = ""
     rescue: bool = False
     also: tuple[Pair, ...] = ()
+    moved: tuple[Element, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,11 +113,24 @@ class _Decider:
             return
         pair = Pair(missing.target, missing.provider)
         if missing.reasons:
-            self._hold(pair, *(Refusal(reason) for reason in missing.reasons))
+            self._hold(pair, *(Refusal(reason, missing.condition) for reason in missing.reasons))
+        elif missing.condition:
+            self._move(pair, missing.condition)
         else:
             self._add(pair, missing.spelling, rescue=False)
 
-    def _add(self, pair: Pair, spelling: str, rescue: bool) -> bool:
+    def _move(self, pair: Pair, condition: str) -> None:
+        """Plan to declare unconditionally what is declared under a condition only: never in both places."""
+        target = self._known.graph.targets[pair.target]
+        entries = self._permits.drop(target, pair.dep)
+        if isinstance(entries, Refusal):
+            self._hold(pair, Refusal(Reason.CONDITIONAL, condition), entries)
+        elif any(self._permits.owners(entry) != {pair.target} for entry in entries):
+            self._hold(pair, Refusal(Reason.CONDITIONAL, condition), Refusal(Reason.SHARED, str(entries[0].line)))
+        elif not self._add(pair, entries[0].text or "", rescue=False, moved=entries):
+            self._hold(pair, Refusal(Reason.CONDITIONAL, condition))
+
+    def _add(self, pair: Pair, spelling: str, rescue: bool, moved: tuple[Element, ...] = ()) -> bool:
         """Plan an add, if nothing speaks against it; says whether it is planned."""
         if pair in self._adds:
             return True
@@ -137,7 +152,7 @@ class _Decider:
                 return False
             also.append(Pair(label, pair.dep))
         self._held.pop(pair, None)
-        self._adds[pair] = Add(pair, place, spelling, rescue, tuple(also))
+        self._adds[pair] = Add(pair, place, spelling, rescue, tuple(also), moved)
         return True
 
     def _may_rescue(self, pair: Pair) -> bool:

@@ -70,6 +70,7 @@ class Scopes:
         self._read = read
         self._loads = loads
         self._steps = 0
+        self._asked: set[tuple[ast.Call, str]] = set()
         self._files: dict[str, BuildFile | BuildFileError] = {}
         self._bindings: dict[tuple[str, Function | None], dict[str, list[Binding]]] = {}
 
@@ -91,6 +92,11 @@ class Scopes:
     def restart(self) -> None:
         """Allow a new question its full number of steps."""
         self._steps = 0
+        self._asked.clear()
+
+    def asked(self, call: ast.Call, name: str) -> bool:
+        """Whether the last question had to know what a call passes for `name`: a new argument of it would matter."""
+        return (call, name) in self._asked
 
     def _exhausted(self, depth: int) -> bool:
         self._steps += 1
@@ -103,6 +109,7 @@ class Scopes:
 
         `function` is the callee, if known; positional arguments need it.
         """
+        self._asked.add((call, name))
         for keyword in call.keywords:
             if keyword.arg == name:
                 return [Part(keyword.value, env)]

@@ -283,6 +283,8 @@ class Sites:
 
     def _fed(self, literal: Element | AddPlace, leaves: list[Call], texts: list[str]) -> Iterable[Call]:
         attribute = literal.attribute if isinstance(literal, Element) else literal.name
+        if isinstance(literal, AddPlace) and literal.kind == "attribute":
+            return [leaf for leaf in leaves if self._would_get(leaf, literal)]
         if literal.holder.kind == "call":
             # A macro may make several targets and hand the list to some of them only. That shows in the evaluated
             # arguments, unless it drops the labels for the target in question.
@@ -307,6 +309,16 @@ class Sites:
             if any(akin(text, other) for text in texts for other in lost):
                 return True
         return False
+
+    def _would_get(self, leaf: Call, place: AddPlace) -> bool:
+        """Whether a new attribute of a call on a target's stack would reach the rule's own call."""
+        node = self.file(place.file).call_at(place.holder.line, place.holder.col)
+        self._scopes.restart()
+        try:
+            Walk(self._scopes, place.target, place.name).run(self._parts(leaf, place.name)[0])
+        except BuildFileError:
+            return True
+        return node is not None and self._scopes.asked(node, place.name)
 
     def _has(self, leaf: Call, attribute: str, texts: list[str]) -> bool:
         """Whether a call of a target's own name has one of some labels among its arguments; where there are none to

@@ -98,7 +98,6 @@ _CONTEXTS: Mapping[str, Callable[[str, frozenset[str]], Need]] = {
     "else": _else_need,
     "try": _handlers,
     "except": _handlers,
-    "try-else": _handlers,
     "with": _suppressed,
 }
 
@@ -209,20 +208,21 @@ class _Collector:
         return first
 
     def _add_strings(self, source: Source) -> None:
-        for text, line, _, flag in source.strings:
+        for text, line, _, _ in source.strings:
             evidence = Evidence(Place(source.path, line), f"string {text!r}")
             if "//" in text:
                 self._add_label(text, evidence)
             else:
-                self._mention(text.partition(":")[0], evidence, prefix=bool(flag))
+                self._mention(text.partition(":")[0].rstrip("."), evidence)
         for callee, line, argument, form in source.dynamic:
             evidence = Evidence(Place(source.path, line), f"call of {callee}")
             if form in ("const", "prefix"):
-                self._mention(argument.strip("."), evidence, prefix=form == "prefix")
+                self._mention(argument.strip("."), evidence)
             elif form == "unknown" and _IMPORTING.search(callee):
                 self.dynamic.append(evidence)
 
-    def _mention(self, dotted: str, evidence: Evidence, prefix: bool) -> None:
+    def _mention(self, dotted: str, evidence: Evidence) -> None:
+        """A string may name a module, something in one, or the beginning of any module below a package."""
         known = self.modules.longest_known(dotted)
         if known:
             _note(self.needs, known, Need.MENTIONED, evidence)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
 
@@ -69,6 +69,20 @@ def walk_strings(value: Any) -> Iterator[str]:
                 yield key
             if key not in ("$unknown", "$function", "$float", "$bytes"):
                 yield from walk_strings(item)
+
+
+def without(value: Any, strings: Collection[str]) -> Any:
+    """A list-like value less the entries that are one of `strings`; what is then empty and adds nothing is left out."""
+    if isinstance(value, list):
+        return [without(item, strings) for item in value if not (isinstance(item, str) and item in strings)]
+    if isinstance(value, dict):
+        if "$select" in value:
+            return {"$select": [[key, without(branch, strings)] for key, branch in value["$select"]]}
+        if "$concat" in value:
+            parts = [part for part in without(value["$concat"], strings) if part != []]
+            return parts[0] if len(parts) == 1 else {"$concat": parts} if parts else []
+        return {key: without(item, strings) for key, item in value.items()}
+    return [] if value is None else value
 
 
 _MACRO = re.compile(r"\$\((?:\w+(?:[-_]\w+)*)\s+([^()\s]+)[^()]*\)")

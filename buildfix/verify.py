@@ -84,6 +84,9 @@ def _difference(old: Target, new: Target, plus: set[Label], minus: set[Label], a
     left = minus & {edge.label for edge in new.edges if not edge.fixed}
     if left:
         return f"the dropped dep {sorted(left)[0]} is still there"
+    doubled = {edge.label for edge in new.edges if edge.condition and not edge.fixed} & plus
+    if doubled:
+        return f"the dep {sorted(doubled)[0]} stands under a condition too"
     if has - had - plus:
         return f"it gained a dep that was not planned: {sorted(has - had - plus)[0]}"
     if had - has - minus:
@@ -110,9 +113,9 @@ def _as_planned(one: Any, other: Any, planned: set[Label], target: Target, after
     if one == other:
         return True
     had, has = Counter(values.walk_strings(one)), Counter(values.walk_strings(other))
-    differing = (had - has) + (has - had)
     resolve = after.graph.workspace.resolve
-    return bool(differing) and all(resolve(text, target.folder) in planned for text in differing)
+    ours = {text for text in {*had, *has} if resolve(text, target.folder) in planned}
+    return bool(ours) and values.without(one, ours) == values.without(other, ours)
 
 
 def _losses(before: Knowledge, after: Knowledge, reach: Reach) -> Iterator[Doubt]:

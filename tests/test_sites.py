@@ -226,6 +226,20 @@ def test_a_target_that_the_macro_makes_beside_it_is_no_owner(repo: Callable[...,
     assert repo(f'{macro}m(name = "t", deps = [":a"])\n').owners("t", ":a") == {"t"}
 
 
+def test_a_new_attribute_reaches_what_the_macro_hands_it_to(repo: Callable[..., Repo]) -> None:
+    macro = (
+        "def m(name, **kwargs):\n"
+        '    gen(name = name + "_gen", out = "x")\n'
+        '    lib(name = name + "_lib", deps = [":own"], visibility = kwargs.get("visibility"))\n'
+        "    lib(name = name, **kwargs)\n"
+        '    lib(name = name + "_too", **dict(kwargs, srcs = []))\n'
+    )
+    one = repo(f'{macro}m(name = "t")\nm(name = "u")\n')
+    place = one.sites.adds(one.site("t"))
+    assert isinstance(place, AddPlace) and place.kind == "attribute" and place.line == 6
+    assert {owner.name for owner in one.sites.owners(place)} == {"t", "t_too"}
+
+
 def test_what_a_macro_adds_belongs_to_all_its_targets(repo: Callable[..., Repo]) -> None:
     files = {
         "defs.bzl": 'def m(name, deps = []):\n    lib(name = name, deps = [":own"] + deps)\n',

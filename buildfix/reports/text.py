@@ -104,7 +104,7 @@ class _Text:
         )
         for change in changes:
             yield f"  {change.path}"
-            yield from (f"    {why}" for why in self._why_outside(change))
+            yield from dict.fromkeys(f"    {why}" for why in self._why_outside(change))
         yield ""
 
     def _why_outside(self, change: FileChange) -> Iterator[str]:
@@ -112,17 +112,16 @@ class _Text:
         for finding in self.result.findings:
             if not finding.fix or finding.place.file != change.path:
                 continue
-            drops = [
-                (drop, item)
-                for drop in self.result.findings
-                if drop.fix == "drop"
-                for item in drop.dependents
-                if item.target == finding.target and item.rescued
-            ]
+            drops = [(drop, item) for drop, item in self._rescues() if _same_gift(finding, item)]
             for drop, item in drops:
                 yield f'{finding.target} imports {item.module}, which it loses when {drop.target} drops "{drop.dep}"'
             if not drops:
                 yield f"{finding.target}: {finding.message}"
+
+    def _rescues(self) -> Iterator[tuple[Finding, Dependent]]:
+        for drop in self.result.findings:
+            if drop.fix == "drop":
+                yield from ((drop, item) for item in drop.dependents if item.rescued)
 
     def _summary(self) -> str:
         looked = self.result.summary
@@ -167,6 +166,12 @@ def _by_target(findings: Sequence[Finding]) -> dict[str, list[Finding]]:
     for finding in findings:
         groups.setdefault(finding.target or str(Place(finding.place.file)), []).append(finding)
     return groups
+
+
+def _same_gift(add: Finding, item: Dependent) -> bool:
+    """Whether a dep that is added is what a dependent of some drop is given."""
+    same = add.module == item.module or (bool(add.path) and add.path[-1:] == item.path[-1:])
+    return same and add.target == item.target
 
 
 def _arrows(path: Sequence[str]) -> str:

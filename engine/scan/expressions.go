@@ -177,7 +177,6 @@ func (s *scanner) binary(min uint8) expr {
 			}
 		}
 		s.advance()
-		// `not` may follow `and` and `or`, though it binds looser than what follows it there.
 		s.binary(p + 1)
 		left = s.result(left, op)
 	}

@@ -10,7 +10,13 @@ func (l *lexer) number() {
 	start := l.pos
 	at, s := start, sub(0)
 	if base := l.buf[start+1] | 0x20; l.buf[start] == '0' && (base == 'x' || base == 'o' || base == 'b') {
-		digit := map[byte]func(byte) bool{'x': isHex, 'o': isOctal, 'b': isBinary}[base]
+		digit := isHex
+		switch base {
+		case 'o':
+			digit = isOctal
+		case 'b':
+			digit = isBinary
+		}
 		at = start + 2
 		for {
 			if l.buf[at] == '_' {
