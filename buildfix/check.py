@@ -92,7 +92,7 @@ def request(space: Workspace, config: Config, options: Options, overlay: Mapping
         dialect=space.dialect,
         cells=space.cells,
         aliases=dict(space.aliases),
-        modes=(Mode("", dict(space.build_config), dict(config.symbols)),),
+        modes=_modes(space, config),
         symbols=(Symbols(symbols_path(space), text),),
         overlay=overlay or {},
         do=("evaluate",) if overlay is not None else ("evaluate", "scan"),
@@ -100,6 +100,16 @@ def request(space: Workspace, config: Config, options: Options, overlay: Mapping
         marker_words=markers.MARKER_WORDS,
         jobs=options.jobs,
     )
+
+
+def _modes(space: Workspace, config: Config) -> tuple[Mode, ...]:
+    """The modes to evaluate in: those of the configuration, each on top of what holds for all; else the one."""
+    general = Mode("", dict(space.build_config), dict(config.symbols))
+    own = (
+        Mode(mode.name, {**general.config, **mode.build_config}, {**general.symbols, **mode.symbols})
+        for mode in config.modes
+    )
+    return tuple(own) or (general,)
 
 
 def symbols_path(space: Workspace) -> str:
@@ -234,7 +244,7 @@ def summary(known: Knowledge) -> Summary:
         notes = (f"{packages} outside the paths could not be wholly analysed; a check of everything names them",)
     return Summary(
         notes=notes,
-        packages=len(known.facts.packages),
+        packages=len({package.path for package in known.facts.packages}),
         packages_incomplete=len(known.graph.incomplete),
         targets=len(known.graph.targets),
         python_targets=len(known.graph.python),

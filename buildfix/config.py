@@ -24,6 +24,14 @@ class ImportRoot(NamedTuple):
     prefix: str
 
 
+class ModeConfig(NamedTuple):
+    """A way in which the repository is built: what it changes of the loaded symbols and of `read_config`'s answers."""
+
+    name: str
+    symbols: Mapping[str, str]
+    build_config: Mapping[str, str]
+
+
 @dataclass(frozen=True, slots=True)
 class Config:
     """Everything that a repository can say about itself; each key's default is what is found without it."""
@@ -39,6 +47,7 @@ class Config:
     generated_files: Literal["report", "edit"] = "report"
     symbols: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     build_config: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    modes: tuple[ModeConfig, ...] = ()
 
 
 def load(root: Path) -> Config:
@@ -108,6 +117,14 @@ class _Reader:
     def string_map(self, node: yaml.Node) -> Mapping[str, str]:
         return MappingProxyType({key: self.scalar(value) for key, value in self.mapping(node).items()})
 
+    def modes(self, node: yaml.Node) -> tuple[ModeConfig, ...]:
+        found = []
+        for name, value in self.mapping(node).items():
+            values = self.mapping(value, allowed=("symbols", "build_config"))
+            read = {key: self.string_map(item) for key, item in values.items()}
+            found.append(ModeConfig(name, read.get("symbols", {}), read.get("build_config", {})))
+        return tuple(found)
+
     def choice(self, *choices: str) -> Callable[[yaml.Node], str]:
         def read(node: yaml.Node) -> str:
             value = self.string(node)
@@ -158,4 +175,5 @@ _KEYS: dict[str, Callable[[_Reader, yaml.Node], Any]] = {
     "generated_files": lambda r, n: r.choice("report", "edit")(n),
     "symbols": lambda r, n: r.string_map(n),
     "build_config": lambda r, n: r.string_map(n),
+    "modes": lambda r, n: r.modes(n),
 }

@@ -59,13 +59,14 @@ class Permits:
         never, of_own_accord = self._target(target)
         if never or of_own_accord:
             return never or of_own_accord  # type: ignore[return-value]
-        site = self.site(target)
         resolve = self._graph.workspace.resolve
         entries = self.entries(target, dep)
-        for lost in site.missing:
-            if resolve(lost.text, target.folder) == dep:
-                return Refusal(Reason.NOT_EDITABLE, lost.words)
+        for site in self._sites_of(target):
+            for lost in site.missing:
+                if resolve(lost.text, target.folder) == dep:
+                    return Refusal(Reason.NOT_EDITABLE, lost.words)
         if not entries:
+            site = self.site(target)
             return Refusal(Reason.NOT_EDITABLE, f"no entry of {site.file}:{site.line} names it")
         for entry in entries:
             refusal = self._entry(entry) or self._of_macro(entry, target)
@@ -76,7 +77,18 @@ class Permits:
     def entries(self, target: Target, dep: Label) -> tuple[Element, ...]:
         """All entries that name `dep`, whether they may go or not."""
         resolve = self._graph.workspace.resolve
-        return tuple(e for e in self.site(target).elements if e.text and resolve(e.text, target.folder) == dep)
+        found = {
+            (e.file, e.span): e
+            for site in self._sites_of(target)
+            for e in site.elements
+            if e.text and resolve(e.text, target.folder) == dep
+        }
+        return tuple(found.values())
+
+    def _sites_of(self, target: Target) -> tuple[AttributeSite, ...]:
+        """Where its deps are written, for each call that makes it: there is one for each mode."""
+        leaves = target.leaves or (target.leaf,)
+        return tuple(self._sites.locate(leaf, target.rule.deps) for leaf in leaves)
 
     def owners(self, literal: AddPlace | Element) -> frozenset[Label]:
         """All targets that a literal feeds."""

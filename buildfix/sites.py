@@ -447,8 +447,9 @@ class Sites:
             return None
         if self._scopes.argument(env.call, site.attribute, env, callee):
             return None
-        opening = file.opening(env.call)
-        return AddPlace(target, "attribute", file.path, frame.line, Span(opening, opening + 1), site.attribute, holder)
+        opening = Span(file.opening(env.call), file.opening(env.call) + 1)
+        place = AddPlace(target, "attribute", file.path, frame.line, opening, site.attribute, holder)
+        return place if call is site.leaf or self._would_get(site.leaf, place) else None
 
 
 _NAME = re.compile(r".*[:/]", re.DOTALL)

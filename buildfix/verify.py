@@ -39,14 +39,14 @@ def verify(
 
 
 def _errors(before: Knowledge, after: Knowledge) -> Iterator[Doubt]:
-    known = {package.path: Counter(_kinds(package.errors)) for package in before.graph.packages}
+    known = {(p.mode, p.path): Counter(_kinds(p.errors)) for p in before.graph.packages}
     for package in after.graph.packages:
-        new = Counter(_kinds(package.errors)) - known.get(package.path, Counter())
+        new = Counter(_kinds(package.errors)) - known.get((package.mode, package.path), Counter())
         if new:
             first = next(error for error in package.errors if (error.kind, error.message) in new)
             yield Doubt(None, package.path, f"new error in {first.file}:{first.line}: {first.message}")
-    gone = set(known) - {package.path for package in after.graph.packages}
-    for path in sorted(gone):
+    gone = set(known) - {(package.mode, package.path) for package in after.graph.packages}
+    for _, path in sorted(gone):
         yield Doubt(None, path, "the package is gone")
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from buildfix.config import Config, ConfigError, ImportRoot, clean_path, load, parse
+from buildfix.config import Config, ConfigError, ImportRoot, ModeConfig, clean_path, load, parse
 
 
 def test_without_a_file_everything_has_its_default(tmp_path: Path) -> None:
@@ -30,6 +30,7 @@ def test_every_key_is_read() -> None:
         "generated_files: edit\n"
         "symbols: {is_oss: 'True'}\n"
         "build_config: {acme.flag: 1}\n"
+        "modes: {phone: {symbols: {is_phone: 'True'}}, desk: {build_config: {a.b: c}}}\n"
     )
     assert config.dialect == "bazel"
     assert config.import_roots == (ImportRoot("src", ""), ImportRoot("lib", "acme.lib"))
@@ -40,6 +41,7 @@ def test_every_key_is_read() -> None:
     assert (config.type_checking, config.noautodeps, config.generated_files) == ("require", "untouched", "edit")
     assert config.symbols == {"is_oss": "True"}
     assert config.build_config == {"acme.flag": "1"}
+    assert config.modes == (ModeConfig("phone", {"is_phone": "True"}, {}), ModeConfig("desk", {}, {"a.b": "c"}))
 
 
 @pytest.mark.parametrize(

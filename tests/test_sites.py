@@ -240,6 +240,15 @@ def test_a_new_attribute_reaches_what_the_macro_hands_it_to(repo: Callable[..., 
     assert {owner.name for owner in one.sites.owners(place)} == {"t", "t_too"}
 
 
+def test_a_macro_that_hands_its_parameter_to_another_target(repo: Callable[..., Repo]) -> None:
+    macro = (
+        'def m(name, deps = []):\n    lib(name = "_" + name, deps = deps)\n    lib(name = name, deps = [":_" + name])\n'
+    )
+    one = repo(f'{macro}m(name = "t")\n')
+    assert one.add("t")[1].startswith(macro.replace('":_" + name]', '":_" + name, "//new"]'))
+    assert one.add("_t")[1].endswith('m(name = "t", deps = ["//new"])\n')
+
+
 def test_what_a_macro_adds_belongs_to_all_its_targets(repo: Callable[..., Repo]) -> None:
     files = {
         "defs.bzl": 'def m(name, deps = []):\n    lib(name = name, deps = [":own"] + deps)\n',
