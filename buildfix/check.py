@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 
-from buildfix import config as configuration
 from buildfix import conclude, diagnose, engine, markers, modules, proof, targets, uses, values, workspace, write
+from buildfix import config as configuration
 from buildfix.config import Config, ImportRoot, clean_path
 from buildfix.diagnose import Knowledge
 from buildfix.engine import Facts, Mode, Progress, Request, Symbols
@@ -122,9 +122,7 @@ def load(space: Workspace, config: Config, options: Options, progress: Progress 
     return know(engine.run(request(space, config, options), progress), space, config, options)
 
 
-def know(
-    facts: Facts, space: Workspace, config: Config, options: Options, basis: Knowledge | None = None
-) -> Knowledge:
+def know(facts: Facts, space: Workspace, config: Config, options: Options, basis: Knowledge | None = None) -> Knowledge:
     """Everything that follows from the engine's facts without judging anything.
 
     `basis` is what was known before the build files changed: what was learnt from it still holds.

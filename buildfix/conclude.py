@@ -42,7 +42,9 @@ _OTHERWISE = (Confidence.DISPLAY, True)
 _QUIET = frozenset((Reason.MARKED, Reason.NO_AUTODEPS, Reason.EVIDENCE))
 
 
-def conclude(known: Knowledge, diagnosis: Diagnosis, proven: Proven, permits: Permits, reach: Reach) -> tuple[Finding, ...]:
+def conclude(
+    known: Knowledge, diagnosis: Diagnosis, proven: Proven, permits: Permits, reach: Reach
+) -> tuple[Finding, ...]:
     """All findings, in the order of their places."""
     return tuple(sorted(_Conclusion(known, diagnosis, proven, permits, reach).findings(), key=_order))
 
@@ -52,13 +54,12 @@ def _order(finding: Finding) -> tuple[object, ...]:
 
 
 class _Conclusion:
-    def __init__(
-        self, known: Knowledge, diagnosis: Diagnosis, proven: Proven, permits: Permits, reach: Reach
-    ) -> None:
+    def __init__(self, known: Knowledge, diagnosis: Diagnosis, proven: Proven, permits: Permits, reach: Reach) -> None:
         self._known = known
         self._diagnosis = diagnosis
         self._plan = proven.plan
         self._spelled = proven.spelled
+        self._added = frozenset(proven.plan.all_adds())
         self._permits = permits
         self._reach = reach
 
@@ -140,7 +141,9 @@ class _Conclusion:
     def _rescue(self, pair: Pair, add: Add) -> Finding:
         uses = self._known.uses[pair.target]
         owned = self._known.modules.of_target.get(pair.dep, frozenset())
-        wanted = {module: where for module, (need, where) in uses.needs.items() if need is Need.MUST and module in owned}
+        wanted = {
+            module: where for module, (need, where) in uses.needs.items() if need is Need.MUST and module in owned
+        }
         outside = {name: where for name, (need, where) in uses.externals.items() if need is Need.MUST}
         lost = {loss.module for loss in self._plan.naive if loss.target == pair.target and pair.dep in loss.providers}
         wanted = wanted or {name: where for name, where in outside.items() if name in lost}
@@ -201,9 +204,7 @@ class _Conclusion:
             uses = self._known.uses[loss.target]
             _, where = uses.needs.get(loss.module) or uses.externals.get(loss.module) or (None, ())
             evidence = where[0] if where else Evidence(target.place, f"use of {loss.module}")
-            given = any(
-                add.target == loss.target and add.dep in loss.providers for add in self._plan.all_adds()
-            )
+            given = any(Pair(loss.target, provider) in self._added for provider in loss.providers)
             yield Dependent(
                 str(loss.target), target.place, loss.module, evidence, self._way(loss.target, loss.providers), given
             )

@@ -164,9 +164,7 @@ def _describe(node: yaml.Node) -> str:
 _KEYS: dict[str, Callable[[_Reader, yaml.Node], Any]] = {
     "dialect": lambda r, n: r.choice("buck", "bazel")(n),
     "import_roots": lambda r, n: r.import_roots(n),
-    "label_prefixes": lambda r, n: MappingProxyType(
-        {clean_path(k): clean_path(v) for k, v in r.string_map(n).items()}
-    ),
+    "label_prefixes": lambda r, n: MappingProxyType({clean_path(k): clean_path(v) for k, v in r.string_map(n).items()}),
     "ignore": lambda r, n: r.strings(n),
     "third_party": lambda r, n: r.string_map(n),
     "kinds": lambda r, n: r.string_map(n),

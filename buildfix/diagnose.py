@@ -113,9 +113,7 @@ class Knowledge:
     def suppliers(self, target: Target, module: str) -> tuple[Edge, ...]:
         """The entries of a target by which it gets a module directly."""
         providers = self.modules.providers.get(module, ())
-        return tuple(
-            edge for edge in target.edges if any(label in providers for label in self.behind(edge.label))
-        )
+        return tuple(edge for edge in target.edges if any(label in providers for label in self.behind(edge.label)))
 
 
 def gathers(target: Target, modules: Modules) -> bool:
@@ -184,7 +182,9 @@ def _conditional(
     target: Target, module: str, evidence: tuple[Evidence, ...], suppliers: tuple[Edge, ...]
 ) -> Iterator[Missing]:
     """The module is imported whatever the condition, and its dep declared under one only."""
-    conditional = {src.path for src in target.srcs if src.condition} - {src.path for src in target.srcs if not src.condition}
+    conditional = {src.path for src in target.srcs if src.condition} - {
+        src.path for src in target.srcs if not src.condition
+    }
     everywhere = tuple(item for item in evidence if item.place.file not in conditional)
     if not everywhere or len({edge.label for edge in suppliers}) > 1:
         return  # each branch may well have a provider of its own
@@ -316,7 +316,9 @@ def _has_resources(target: Target) -> bool:
 
 def _made(target: Target) -> bool:
     """Whether some of its sources are made by other targets, so that their modules are not known."""
-    return bool(target.unknown) or any(src.path is None or not src.inner.endswith((".py", ".pyi")) for src in target.srcs)
+    return bool(target.unknown) or any(
+        src.path is None or not src.inner.endswith((".py", ".pyi")) for src in target.srcs
+    )
 
 
 def _can_be_judged(dep: Label, known: Knowledge) -> bool:
@@ -354,9 +356,7 @@ def _loads_conftest(target: Target, dep: Label, known: Knowledge) -> bool:
     return False
 
 
-def _reasons(
-    target: Target, dep: Label, edges: list[Edge], uses: TargetUses, known: Knowledge
-) -> Iterator[Reason]:
+def _reasons(target: Target, dep: Label, edges: list[Edge], uses: TargetUses, known: Knowledge) -> Iterator[Reason]:
     provider = known.graph.targets[dep]
     if uses.broken or uses.missing or _made(target):
         yield Reason.SOURCE_NOT_ANALYSED
@@ -398,4 +398,3 @@ def _where(package: Package, error: Problem) -> tuple[Place, str]:
     if not own or own[-1].file == error.file:
         return fault, message
     return Place(own[-1].file, own[-1].line), f"{message} (in {fault})"
-

@@ -85,7 +85,7 @@ class Call(msgspec.Struct, frozen=True, tag="call", tag_field="t"):
 
 
 class Import(NamedTuple):
-    """One imported name. `import a.b as c` has module "a.b" and name ""; `from .a import b` has level 1 and name "b"."""
+    """One imported name. `import a.b as c` has module "a.b", name ""; `from .a import b` has level 1, name "b"."""
 
     module: str
     level: int
@@ -272,9 +272,7 @@ def run(request: Request, progress: Progress | None = None) -> Facts:
     """
     binary = engine_path()
     try:
-        process = subprocess.Popen(
-            [str(binary)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
+        process = subprocess.Popen([str(binary)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     except OSError as error:
         raise EngineError(
             f"cannot start the engine {binary}: {error.strerror or error}; install buildfix again to build it"

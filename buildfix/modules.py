@@ -143,7 +143,7 @@ class Modules:
     def _hides(self, module: str, name: str) -> bool:
         """Whether the package `module` binds `name` to something else than its submodule."""
         files = self.files.get(module)
-        if not files or not files[0].endswith(("/__init__.py", "/__init__.pyi")) and "/" in files[0]:
+        if not files or (not files[0].endswith(("/__init__.py", "/__init__.pyi")) and "/" in files[0]):
             return False
         if module not in self._bound:
             self._bound[module] = _bindings(self.sources[files[0]], module)

@@ -11,9 +11,9 @@ from typing import NamedTuple
 from buildfix import markers
 from buildfix.buildfile import BuildFile, BuildFileError
 from buildfix.config import Config
-from buildfix.order import Order
 from buildfix.findings import Reason
 from buildfix.labels import Label
+from buildfix.order import Order
 from buildfix.sites import AddPlace, AttributeSite, Element, Sites
 from buildfix.targets import Target, TargetGraph
 
@@ -93,7 +93,9 @@ class Permits:
     def owners(self, literal: AddPlace | Element) -> frozenset[Label]:
         """All targets that a literal feeds."""
         names = self._graph.names
-        return frozenset(names[key] for owner in self._sites.owners(literal) if (key := (owner.package, owner.name)) in names)
+        return frozenset(
+            names[key] for owner in self._sites.owners(literal) if (key := (owner.package, owner.name)) in names
+        )
 
     def order(self, target: Target) -> Order:
         """What a comment at the target's deps asks of their order."""
@@ -186,13 +188,7 @@ class Permits:
         return found
 
 
-
-
-
 def _is_generated(file: BuildFile) -> bool:
     head = file.data[:_HEAD_BYTES].decode("utf-8", "replace")
     comments = [line for line in head.splitlines()[:20] if line.lstrip().startswith("#")]
     return any(markers.is_generated(line) for line in comments)
-
-
-

@@ -19,7 +19,11 @@ PATIENCE = 0.5
 def bar() -> Iterator[engine.Progress]:
     """A function that updates the bar; the bar disappears at the end."""
     shown = Progress(
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), console=Console(stderr=True), transient=True
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        console=Console(stderr=True),
+        transient=True,
     )
     started = time.monotonic()
     tasks: dict[str, TaskID] = {}

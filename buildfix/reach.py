@@ -330,9 +330,7 @@ class Reach:
         return not _path(self._any, start, goals, (target, dep))
 
 
-def _path(
-    adjacency: Sequence[Sequence[int]], start: int, goals: int, without: tuple[int, int] = (-1, -1)
-) -> list[int]:
+def _path(adjacency: Sequence[Sequence[int]], start: int, goals: int, without: tuple[int, int] = (-1, -1)) -> list[int]:
     if goals >> start & 1:
         return [start]
     came = {start: -1}

@@ -8,6 +8,7 @@ withdrawn with all that depends on it.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -194,7 +195,9 @@ class _Decider:
         while not settled:
             settled = True
             for pair, drop in sorted(self._drops.items()):
-                for label in sorted({label for e in drop.elements for label in self._permits.owners(e)} - {pair.target}):
+                for label in sorted(
+                    {label for e in drop.elements for label in self._permits.owners(e)} - {pair.target}
+                ):
                     other = Pair(label, pair.dep)
                     if other not in self._drops and not self._can_share(other, drop):
                         self._hold(pair, Refusal(Reason.SHARED, f"{label} needs it"))
@@ -282,7 +285,7 @@ class _Decider:
     def _restore(self, loss: Loss) -> None:
         """Keep the edges by which the target gets what it would lose."""
         way = self._reach.path(loss.target, loss.providers)
-        steps = {Pair(a, b) for a, b in zip(way, way[1:], strict=False)}
+        steps = {Pair(a, b) for a, b in itertools.pairwise(way)}
         kept = steps & set(self._drops) or {
             pair for pair in self._drops if self._reach.reaches(loss.target, pair.target)
         }
@@ -298,7 +301,9 @@ class _Decider:
     def _sharing(self, pair: Pair) -> list[Pair]:
         """The drops that share an entry with this one: they stand and fall together."""
         mine = {(e.file, e.span) for e in self._drops[pair].elements}
-        return [p for p, d in sorted(self._drops.items()) if p == pair or any((e.file, e.span) in mine for e in d.elements)]
+        return [
+            p for p, d in sorted(self._drops.items()) if p == pair or any((e.file, e.span) in mine for e in d.elements)
+        ]
 
     def _hold(self, pair: Pair, *refusals: Refusal) -> None:
         self._held.setdefault(pair, []).extend(refusals)
@@ -309,4 +314,3 @@ def _why(loss: Loss) -> tuple[Reason, str]:
     if not loss.module:
         return Reason.NOT_IMPORT_ONLY, f"{loss.target} gets {what} through it"
     return Reason.RELIED_ON, f"{loss.target} gets {what} through it"
-

@@ -130,7 +130,9 @@ _TABLE: tuple[Rule, ...] = (
 
 _BY_KIND = {rule.kind: rule for rule in _TABLE}
 
-_NATIVE_LANGUAGE = re.compile(r"^_*(fb_|xplat_|prebuilt_)*(cxx|cc|cpp|objc|apple|android|java|kt|rust|go|js|ts|swift|ocaml)_")
+_NATIVE_LANGUAGE = re.compile(
+    r"^_*(fb_|xplat_|prebuilt_)*(cxx|cc|cpp|objc|apple|android|java|kt|rust|go|js|ts|swift|ocaml)_"
+)
 _GUESSES: tuple[tuple[re.Pattern[str], str, str], ...] = (
     (re.compile(r"(^|_)py(thon)?_.*(extension|binding)"), "cxx_python_extension", "py_extension"),
     (re.compile(r"(^|_)py(thon)?_.*test|(^|_)pytest|(^|_)py(thon)?test$"), "python_test", "py_test"),

@@ -114,6 +114,7 @@ class Sites:
         self._packages = packages
         loads = {(load.file, load.module): load.path for package in packages for load in package.loads if load.path}
         self._scopes = Scopes(read, loads)
+        self._named_iterations: dict[tuple[object, ...], dict[str, dict[str, Part]]] = {}
         self._located: dict[tuple[str, str, int, str], AttributeSite] = {}
 
     def file(self, path: str) -> BuildFile:
@@ -215,24 +216,35 @@ class Sites:
             return None
         function = file.function_at(offset)
         env = Env(file, function, offset, caller if function is not None else None, node, live=True)
-        fallback: Env | None = None
-        for loops in self._iterations(env):
-            looping = env.looping(loops) if loops else env
+        last = index + 1 == len(call.stack)
+        if any(_loops(env)):
             name = self._name_at(call, index)
-            if loops and name is not None and not self._named(looping, node, name):
-                continue
-            if index + 1 == len(call.stack):
-                return looping
-            inner = self._entered(call, index + 1, (looping, node))
-            if inner is None:
-                fallback = fallback or None
-                continue
-            if not loops or name is not None or self._final_name(inner, call):
-                return inner
-            fallback = fallback or inner
-        if index + 1 == len(call.stack):
-            return env
-        return self._entered(call, index + 1, (env, node)) if fallback is None else fallback
+            if name is not None:
+                env = env.looping(self._iteration(call, index, env, node, name))
+            elif not last:
+                for loops in self._iterations(env):
+                    inner = self._entered(call, index + 1, (env.looping(loops), node))
+                    if inner is not None and inner.call is not None and call.name in self._names(inner, inner.call):
+                        return inner
+        return env if last else self._entered(call, index + 1, (env, node))
+
+    def _iteration(self, call: Call, index: int, env: Env, node: ast.Call, name: str) -> dict[str, Part]:
+        """What the loop variables stood for when the recorded call at a depth of the stack bound `name`."""
+        # Calls with the same stack, made in the same iterations of the loops on it, share the answer.
+        around: list[object] = []
+        outer = env.caller
+        for depth in reversed(range(index)):
+            if outer is not None and outer[0].loops:
+                around.append(self._name_at(call, depth) or call.id)
+            outer = outer[0].caller if outer is not None else None
+        key = (call.mode, call.package, call.stack[: index + 1], *around)
+        if key not in self._named_iterations:
+            table: dict[str, dict[str, Part]] = {}
+            for loops in self._iterations(env):
+                for one in self._names(env.looping(loops), node):
+                    table.setdefault(one, loops)
+            self._named_iterations[key] = table
+        return self._named_iterations[key].get(name, {})
 
     def _name_at(self, call: Call, index: int) -> str | None:
         """The name that the recorded call at a depth of the stack bound, if one is recorded there."""
@@ -243,22 +255,16 @@ class Sites:
             one = self._calls.get((call.mode, call.package, one.parent))
         return None
 
-    def _named(self, env: Env, node: ast.Call, name: str) -> bool:
+    def _names(self, env: Env, node: ast.Call) -> list[str]:
+        """What a call passes as `name`, where that can be told."""
         callee = self._scopes.function(node.func, env)
         function = callee.expr if callee and isinstance(callee.expr, ast.FunctionDef | ast.Lambda) else None
-        parts = self._scopes.argument(node, "name", env, function)
-        return any(self._scopes.evaluate(part.expr, part.env) == name for part in parts)
-
-    def _final_name(self, env: Env, call: Call) -> bool:
-        return env.call is not None and self._named(env, env.call, call.name)
+        found = [self._scopes.evaluate(p.expr, p.env) for p in self._scopes.argument(node, "name", env, function)]
+        return [name for name in found if isinstance(name, str)]
 
     def _iterations(self, env: Env) -> Iterator[dict[str, Part]]:
-        """What the variables of the loops around an activation's position may stand for; {} where there are none."""
-        loops = list(_loops(env))
-        if not loops:
-            yield {}
-            return
-        yield from self._iterate(env, loops)
+        """What the variables of the loops around an activation's position may stand for, iteration by iteration."""
+        return self._iterate(env, list(_loops(env)))
 
     def _iterate(self, env: Env, loops: list[tuple[ast.expr, ast.expr]]) -> Iterator[dict[str, Part]]:
         target, iterated = loops[0]

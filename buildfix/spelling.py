@@ -28,6 +28,7 @@ class Speller:
 
     def __init__(self, graph: TargetGraph) -> None:
         self._graph = graph
+        self._styles: dict[str, Counter[Style]] = {}
 
     def spell(self, label: Label, target: Target, siblings: Sequence[str]) -> str:
         """`label` as it is to be written among `siblings` in a list of `target`."""
@@ -38,7 +39,7 @@ class Speller:
             return f":{label.name}"
         style = self._style(label, target, siblings)
         package = f"{style.head}/{label.package}" if style.head and label.package else style.head or label.package
-        if label.name == package.rpartition("/")[2] and self._prefers_short(label, target, siblings):
+        if label.name == package.rpartition("/")[2] and self._prefers_short(target, siblings):
             return f"{style.prefix}//{package}"
         return f"{style.prefix}//{package}:{label.name}"
 
@@ -54,26 +55,32 @@ class Speller:
                 return votes[True] >= votes[False]
         return True
 
-    def _prefers_short(self, label: Label, target: Target, siblings: Sequence[str]) -> bool:
-        for texts in (siblings, self._of_package(target.folder), self._everywhere):
-            votes: Counter[bool] = Counter()
-            for text in texts:
-                spelling = labels.split(text)
-                if spelling is not None and spelling.prefix is not None:
-                    if spelling.name == spelling.package.rpartition("/")[2]:
-                        votes[not spelling.named] += 1
-            if votes:
-                return votes[True] > votes[False]
-        return False
+    def _prefers_short(self, target: Target, siblings: Sequence[str]) -> bool:
+        """Whether `//a/b` is written rather than `//a/b:b`, by the nearest labels that could be written so."""
+        own = _short_votes(siblings) or _short_votes(self._of_package(target.folder)) or self._short_everywhere
+        return own[True] > own[False]
 
     def _style(self, label: Label, target: Target, siblings: Sequence[str]) -> Style:
-        for texts in (siblings, self._of_package(target.folder), self._everywhere):
-            votes: Counter[Style] = Counter(
-                style for text in texts if (style := self._style_of(text, target.folder, label.repo)) is not None
-            )
-            if votes:
-                return min(votes, key=lambda style: (-votes[style], style))
+        votes = (
+            self._style_votes(siblings, target.folder, label.repo)
+            or self._style_votes(self._of_package(target.folder), target.folder, label.repo)
+            or self._styles_everywhere(label.repo)
+        )
+        if votes:
+            return min(votes, key=lambda style: (-votes[style], style))
         return Style("" if label.repo in ("", target.label.repo) else label.repo, "")
+
+    def _style_votes(self, texts: Iterable[str], folder: str, repo: str) -> Counter[Style]:
+        found = (self._style_of(text, folder, repo) for text in texts)
+        return Counter(style for style in found if style is not None)
+
+    def _styles_everywhere(self, repo: str) -> Counter[Style]:
+        if repo not in self._styles:
+            votes: Counter[Style] = Counter()
+            for target in self._graph.targets.values():
+                votes += self._style_votes((edge.text for edge in target.edges), target.folder, repo)
+            self._styles[repo] = votes
+        return self._styles[repo]
 
     def _style_of(self, text: str, folder: str, repo: str) -> Style | None:
         """The style of a label, if it names a package of `repo` that lies in the tree."""
@@ -113,5 +120,15 @@ class Speller:
         return found
 
     @cached_property
-    def _everywhere(self) -> list[str]:
-        return [edge.text for target in self._graph.targets.values() for edge in target.edges]
+    def _short_everywhere(self) -> Counter[bool]:
+        return _short_votes(edge.text for target in self._graph.targets.values() for edge in target.edges)
+
+
+def _short_votes(texts: Iterable[str]) -> Counter[bool]:
+    """How many of the labels that could leave their name out do so, and how many do not."""
+    votes: Counter[bool] = Counter()
+    for text in texts:
+        spelling = labels.split(text)
+        if spelling is not None and spelling.prefix is not None and spelling.name == spelling.package.split("/")[-1]:
+            votes[not spelling.named] += 1
+    return votes

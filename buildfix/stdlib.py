@@ -9,9 +9,43 @@ from pathlib import Path
 
 # Names of the standard library of any Python 3 that the running interpreter may lack.
 _GONE = frozenset(
-    "aifc asynchat asyncore audioop binhex cgi cgitb chunk crypt distutils formatter imghdr imp macpath mailcap msilib "
-    "nis nntplib ossaudiodev parser pipes smtpd sndhdr spwd sunau symbol telnetlib uu xdrlib lib2to3 tomllib "
-    "compression annotationlib __future__ _typeshed".split()
+    [
+        "aifc",
+        "asynchat",
+        "asyncore",
+        "audioop",
+        "binhex",
+        "cgi",
+        "cgitb",
+        "chunk",
+        "crypt",
+        "distutils",
+        "formatter",
+        "imghdr",
+        "imp",
+        "macpath",
+        "mailcap",
+        "msilib",
+        "nis",
+        "nntplib",
+        "ossaudiodev",
+        "parser",
+        "pipes",
+        "smtpd",
+        "sndhdr",
+        "spwd",
+        "sunau",
+        "symbol",
+        "telnetlib",
+        "uu",
+        "xdrlib",
+        "lib2to3",
+        "tomllib",
+        "compression",
+        "annotationlib",
+        "__future__",
+        "_typeshed",
+    ]
 )
 
 

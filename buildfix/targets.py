@@ -89,10 +89,29 @@ class Target:
 
 # Attributes whose strings are labels without being edges.
 _NO_REFS = frozenset(
-    ("name", "visibility", "within_view", "tests", "labels", "tags", "contacts", "compatible_with", "target_compatible_with")
+    (
+        "name",
+        "visibility",
+        "within_view",
+        "tests",
+        "labels",
+        "tags",
+        "contacts",
+        "compatible_with",
+        "target_compatible_with",
+    )
 )
 _NOT_TARGETS = frozenset(
-    ("package", "module", "workspace", "bazel_dep", "use_extension", "use_repo", "register_toolchains", "local_repository")
+    (
+        "package",
+        "module",
+        "workspace",
+        "bazel_dep",
+        "use_extension",
+        "use_repo",
+        "register_toolchains",
+        "local_repository",
+    )
 )
 
 
@@ -109,7 +128,10 @@ class _Builder:
         python_srcs = any(text.endswith((".py", ".pyi")) for v in views for text in values.texts(v.args.get("srcs")))
         rule = self._rule(leaf, written, python_srcs)
         unknown = frozenset(
-            name for view in views for name, value in view.args.items() if name in _lists(rule) and values.entries(value).unknown
+            name
+            for view in views
+            for name, value in view.args.items()
+            if name in _lists(rule) and values.entries(value).unknown
         )
         if not sound:
             unknown |= {""}
@@ -149,7 +171,9 @@ class _Builder:
                     continue
                 for text in values.walk_strings(value):
                     for candidate in (text, *values.macro_labels(text)) if ":" in text or "//" in text else ():
-                        label = self.workspace.resolve(candidate, folder) if labels.looks_like_label(candidate) else None
+                        label = (
+                            self.workspace.resolve(candidate, folder) if labels.looks_like_label(candidate) else None
+                        )
                         if label is not None:
                             yield label
 
@@ -341,12 +365,13 @@ class TargetGraph:
                 return True
         return False
 
-
     def _groups(self, group: Target, user: Target, seen: set[Label]) -> bool:
         """Whether a package_group, or one that it includes, holds the user's package."""
         packages = values.texts(group.argument("packages"))
         excluded = any(self._admits(_spec(text[1:]), group, user) for text in packages if text.startswith("-"))
-        if not excluded and any(self._admits(_spec(text), group, user) for text in packages if not text.startswith("-")):
+        if not excluded and any(
+            self._admits(_spec(text), group, user) for text in packages if not text.startswith("-")
+        ):
             return True
         for text in values.texts(group.argument("includes")):
             label = self.workspace.resolve(text, group.folder)

@@ -155,9 +155,7 @@ class _Collector:
             self.broken.append(source)
         marks = markers.source_marks(source)
         packages = self._packages(source)
-        typing_names = frozenset(
-            s.asname for s in source.imports if s.name == "TYPE_CHECKING" and s.asname
-        )
+        typing_names = frozenset(s.asname for s in source.imports if s.name == "TYPE_CHECKING" and s.asname)
         provided = dict(marks.provided_by)
         for index, statement in enumerate(source.imports):
             need = _need(source, statement, typing_names)
@@ -271,7 +269,9 @@ class _Collector:
 
 def _ignored(statement: Import, marks: SourceMarks) -> bool:
     return bool(marks.ignored) and any(
-        statement.module == module or statement.module.startswith(module + ".") or f"{statement.module}.{statement.name}" == module
+        statement.module == module
+        or statement.module.startswith(module + ".")
+        or f"{statement.module}.{statement.name}" == module
         for module in marks.ignored
     )
 
@@ -304,4 +304,3 @@ def collect(graph: TargetGraph, modules: Modules, known: Mapping[Label, TargetUs
         collector.add_entry_points()
         found[target.label] = collector.result()
     return found
-

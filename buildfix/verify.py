@@ -54,9 +54,7 @@ def _kinds(errors: Iterable[Any]) -> Iterator[tuple[str, str]]:
     return ((error.kind, error.message) for error in errors)
 
 
-def _targets(
-    before: Knowledge, after: Knowledge, adds: frozenset[Pair], drops: frozenset[Pair]
-) -> Iterator[Doubt]:
+def _targets(before: Knowledge, after: Knowledge, adds: frozenset[Pair], drops: frozenset[Pair]) -> Iterator[Doubt]:
     added: dict[Label, set[Label]] = {}
     dropped: dict[Label, set[Label]] = {}
     for pair in adds:

@@ -314,7 +314,7 @@ def _read_bazel(root: Path) -> Workspace:
         root=root,
         dialect="bazel",
         cells=tuple(cells),
-        aliases=MappingProxyType({name: "" for name in own_names}),
+        aliases=MappingProxyType(dict.fromkeys(own_names, "")),
         ignore=ignored,
     )
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -145,3 +146,12 @@ def update(
 
 def test_there_are_fixtures() -> None:
     assert len(NAMES) > 50
+
+
+@pytest.mark.skipif(not (FIXTURES.parent / ".git").exists(), reason="not a checkout")
+def test_git_takes_every_file_of_a_fixture() -> None:
+    """.gitignore is for our own build folders; a fixture may not have one of that name."""
+    command = ["git", "status", "--porcelain", "--ignored", "--", "fixtures"]
+    status = subprocess.run(command, cwd=FIXTURES.parent, capture_output=True, text=True, check=True).stdout
+    ignored = [line for line in status.splitlines() if line.startswith("!!")]
+    assert [line for line in ignored if not line.rstrip("/").endswith("__pycache__")] == []

@@ -40,7 +40,7 @@ def test_a_source_entry_is_a_label_or_a_path() -> None:
 
 def test_labels_sort_as_buildifier_sorts_them() -> None:
     written = [":a", ":z", "//a:a", "//a:z", "//a/b:a", "//b:a", "@x//a:a", "cell//a:b"]
-    assert sorted(reversed(written), key=sort_key) == written
+    assert sorted(written, key=sort_key) == written
 
 
 def test_the_closest_label_shares_the_longest_leading_path() -> None:
