@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -278,22 +279,20 @@ def run(request: Request, progress: Progress | None = None) -> Facts:
             f"cannot start the engine {binary}: {error.strerror or error}; install buildfix again to build it"
         ) from error
     log: list[str] = []
-    reader = threading.Thread(target=_read_log, args=(process, log, progress), daemon=True)
-    reader.start()
-    try:
-        assert process.stdin is not None and process.stdout is not None
+    with process:
+        reader = threading.Thread(target=_read_log, args=(process, log, progress), daemon=True)
+        reader.start()
         try:
-            process.stdin.write(msgspec.json.encode(request))
-            process.stdin.close()
-        except BrokenPipeError:
-            pass  # the engine ended early; its status and log say why
-        data = process.stdout.read()
-        status = process.wait()
-    except BaseException:
-        process.kill()
-        process.wait()
-        raise
-    reader.join()
+            assert process.stdin is not None and process.stdout is not None
+            with suppress(BrokenPipeError):  # the engine ended early; its status and log say why
+                process.stdin.write(msgspec.json.encode(request))
+                process.stdin.close()
+            data = process.stdout.read()
+            status = process.wait()
+        except BaseException:
+            process.kill()
+            raise
+        reader.join()
     facts, done = _collect(_decode(data, log))
     if status != 0 or not done:
         said = "; ".join(log[-5:]) or "no message"

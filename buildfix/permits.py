@@ -69,7 +69,7 @@ class Permits:
             site = self.site(target)
             return Refusal(Reason.NOT_EDITABLE, f"no entry of {site.file}:{site.line} names it")
         for entry in entries:
-            refusal = self._entry(entry) or self._of_macro(entry, target)
+            refusal = self._entry(entry) or self._of_macro(entry, target) or self._computed(entry, target)
             if refusal is not None:
                 return refusal
         return entries
@@ -113,6 +113,12 @@ class Permits:
         if entry.problem:
             return Refusal(Reason.NOT_EDITABLE, entry.problem)
         return self._file(entry.file)
+
+    def _computed(self, entry: Element, target: Target) -> Refusal | None:
+        """An entry that is computed from a name is another label for each target that it feeds."""
+        if entry.constant or self.owners(entry) <= {target.label}:
+            return None
+        return Refusal(Reason.NOT_EDITABLE, f"{entry.file}:{entry.line} is another label for each of its targets")
 
     def _of_macro(self, entry: Element, target: Target) -> Refusal | None:
         """A dep that a macro gives all its targets is the macro's own, even if none of those of today needs it."""

@@ -115,6 +115,7 @@ class Sites:
         loads = {(load.file, load.module): load.path for package in packages for load in package.loads if load.path}
         self._scopes = Scopes(read, loads)
         self._named_iterations: dict[tuple[object, ...], dict[str, dict[str, Part]]] = {}
+        self._said: dict[tuple[str, str, int], dict[str, list[str]]] = {}
         self._located: dict[tuple[str, str, int, str], AttributeSite] = {}
 
     def file(self, path: str) -> BuildFile:
@@ -332,8 +333,12 @@ class Sites:
         calls = [call for call in self.chain(leaf) if call.name == leaf.name]
         if not texts:
             return any(call.args.get(attribute) for call in calls)
-        found = {text for call in calls for value in call.args.values() for text in values.walk_strings(value)}
-        return any(akin(text, other) for text in texts for other in found)
+        known = self._said.get((leaf.mode, leaf.package, leaf.id))
+        if known is None:
+            known = self._said[(leaf.mode, leaf.package, leaf.id)] = {}
+            for text in {text for call in calls for value in call.args.values() for text in values.walk_strings(value)}:
+                known.setdefault(_akin_name(text), []).append(text)
+        return any(akin(text, other) for text in texts for other in known.get(_akin_name(text), ()))
 
     @cached_property
     def _owners(self) -> dict[tuple[Holder, Span, tuple[str, str]], frozenset[Owner]]:
@@ -477,6 +482,11 @@ def akin(one: str, other: str) -> bool:
     ours, theirs = a.package.split("/"), b.package.split("/")
     short, long = sorted((ours, theirs), key=len)
     return short == [""] or long[-len(short) :] == short
+
+
+def _akin_name(text: str) -> str:
+    """Labels that are akin have this in common."""
+    return _NAME.sub("", text).removesuffix("_static")
 
 
 def _accounted(text: str, elements: Sequence[Element]) -> bool:
