@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import contextmanager
 from pathlib import Path
@@ -68,6 +69,11 @@ def main(paths: tuple[Path, ...], action: str, root: Path | None, output_format:
         _stop(str(error), INCOMPLETE)
     except KeyboardInterrupt:
         _stop("interrupted; nothing was written", 130)
+    except Exception as error:
+        if os.environ.get("BUILDFIX_DEBUG"):
+            raise
+        where = "set BUILDFIX_DEBUG=1 to see where, and please report it"
+        _stop(f"this is a fault of buildfix: {type(error).__name__}: {error}; {where}; nothing was written", INCOMPLETE)
     _print(result, action, output_format)
     sys.exit(status(result, action))
 

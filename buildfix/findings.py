@@ -24,7 +24,7 @@ class Code(StrEnum):
 
 
 class Confidence(StrEnum):
-    """`safe` is applied by `--apply`, `unsafe` only with `--unsafe-fixes`, `display` never."""
+    """`safe` is applied by `--apply`; `unsafe` may be right and is not applied; `display` is only shown."""
 
     SAFE = "safe"
     UNSAFE = "unsafe"
