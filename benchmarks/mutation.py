@@ -7,8 +7,8 @@ direct dep. An injection puts in a library that nobody who would get it uses. Th
 it stood, and take the other out, to the byte. Nothing is written: the mutated files are an overlay of the repository.
 
 What the unmutated repository has of findings is left alone. Many mutations are made in one run, chosen so that none can
-influence another; what was not undone is mutated once more among strangers, and alone if the reason is not its own,
-before it counts. Every run is then audited by rules that share nothing with the repair or its proof.
+influence another. What was not undone, for a reason that another mutation may have given, is made once more among
+strangers, and then alone, before it counts. Every run is audited by rules that share nothing with the repair.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from buildfix import check, config, diagnose, edits, proof, workspace
 from buildfix.buildfile import BuildFile, BuildFileError, Span
 from buildfix.config import ConfigError
 from buildfix.diagnose import Diagnosis, Knowledge
-from buildfix.edits import Change, EditError
+from buildfix.edits import Change, ListChange
 from buildfix.engine import EngineError
 from buildfix.findings import FileChange, Reason
 from buildfix.labels import Label
@@ -107,6 +107,11 @@ class Outcome:
     reason: str = ""
     detail: str = ""
     joint: bool = False
+
+    @property
+    def kept(self) -> bool:
+        """Whether people asked, by a marker, that nothing be changed there."""
+        return not self.undone and any(reason in self.reason for reason in (Reason.NO_AUTODEPS, Reason.MARKED))
 
 
 # --- the unmutated repository ----------------------------------------------------------------------------------------
@@ -235,26 +240,53 @@ class Base:
 
 def deletions(base: Base) -> tuple[list[Mutation], list[Skipped]]:
     """One for each (call site, dep) whose import is evident."""
-    entries: dict[tuple[object, ...], tuple[Element, ...]] = {}
-    evident: dict[tuple[object, ...], list[Target]] = defaultdict(list)
-    dep_of: dict[tuple[object, ...], Label] = {}
-    skipped: list[Skipped] = []
+    found: dict[tuple[Label, frozenset[object]], tuple[list[Entry], list[Target]]] = {}
+    skipped: dict[tuple[object, ...], Skipped] = {}
     for target in base.targets():
         for dep in _evident(target, base.known):
-            found = base.permits.entries(target, dep)
-            where, form = f"{target.place}: {target.label} - {dep}", base.permits.site(target).form
-            problem = next((element.problem for element in found if element.problem), "")
-            if not found:
-                skipped.append(Skipped("deletion", form, "a macro adds it, no entry names it", where))
-            elif problem or any(element.sequence is None for element in found):
-                skipped.append(Skipped("deletion", form, problem or "it is no entry of a list", where))
-            elif len({element.file for element in found}) > 1:
-                skipped.append(Skipped("deletion", form, "it stands in several files", where))
-            else:
-                key = (dep, *sorted(element.key for element in found))
-                entries[key], dep_of[key] = found, dep
-                evident[key].append(target)
-    return [_deletion(base, dep_of[key], entries[key], evident[key]) for key in entries], skipped
+            elements = base.permits.entries(target, dep)
+            entries = [entry_of(base.sites, element) for element in elements]
+            why = ""
+            if not elements:
+                why = "no entry names it: a macro adds it"
+            elif None in entries:
+                why = next((e.problem for e in elements if e.problem), "it is no entry of a list")
+            elif len({element.file for element in elements}) > 1:
+                why = "its entries stand in several files"
+            if why:
+                form = base.permits.site(target).form
+                one = Skipped("deletion", form, why, f"{target.place}: {target.label} - {dep}")
+                skipped.setdefault((target.family, dep), one)
+                continue
+            whole = [entry for entry in entries if entry is not None]
+            key = (dep, frozenset((e.file, e.holder, e.at) for e in whole))
+            found.setdefault(key, (whole, []))[1].append(target)
+    made = [_deletion(base, dep, entries, targets) for (dep, _), (entries, targets) in found.items()]
+    return made, list(skipped.values())
+
+
+class Entry(NamedTuple):
+    """An entry of a list literal: the list's bytes, the entry's index and first byte, and its line."""
+
+    file: str
+    holder: Span
+    at: int
+    start: int
+    line: int
+
+
+def entry_of(sites: Sites, element: Element) -> Entry | None:
+    """The entry that a literal is, or is one side of."""
+    file = sites.file(element.file)
+    node = next((node for node in file.nodes if isinstance(node, ast.expr) and file.span(node) == element.span), None)
+    conditional = False
+    while node is not None:
+        parent = file.parents[node]
+        if isinstance(parent, ast.List) and (conditional or not element.problem):
+            at = parent.elts.index(node)
+            return Entry(element.file, file.span(parent), at, file.start(node), file.line(file.start(node)))
+        node, conditional = (parent, True) if isinstance(parent, ast.IfExp) else (None, False)
+    return None
 
 
 def _evident(target: Target, known: Knowledge) -> Iterator[Label]:
@@ -274,20 +306,21 @@ def _evident(target: Target, known: Knowledge) -> Iterator[Label]:
                 break
 
 
-def _deletion(base: Base, dep: Label, found: tuple[Element, ...], targets: list[Target]) -> Mutation:
+def _deletion(base: Base, dep: Label, entries: list[Entry], targets: list[Target]) -> Mutation:
     first = targets[0]
+    owners = {label for element in base.permits.entries(first, dep) for label in base.permits.owners(element)}
     return Mutation(
         "deletion",
         first.label,
         dep,
         base.permits.site(first).form,
-        found[0].file,
-        found[0].line,
-        tuple(edits.dropping(element) for element in found),
-        tuple(dict.fromkeys(element.sequence for element in found if element.sequence is not None)),
-        base.call_of(first) if first.place.file == found[0].file else None,
+        entries[0].file,
+        entries[0].line,
+        tuple(ListChange(entry.holder.start, drop=(entry.start,)) for entry in dict.fromkeys(entries)),
+        tuple(dict.fromkeys(entry.holder for entry in entries)),
+        base.call_of(first) if first.place.file == entries[0].file else None,
         frozenset(target.label for target in targets),
-        frozenset(label for element in found for label in base.permits.owners(element)),
+        frozenset(owners | {target.label for target in targets}),
         first.family,
     )
 
@@ -402,12 +435,12 @@ class _Batch:
     brought: int = 0
 
 
-def batches(base: Base, mutations: Iterable[Mutation], strangers: bool = False) -> list[list[Mutation]]:
-    """Put together what cannot influence one another; `strangers`: what has not even a package in common."""
+def batches(base: Base, mutations: Iterable[Mutation], apart: bool = False) -> list[list[Mutation]]:
+    """Put together what cannot influence one another; `apart`: what has not even a package in common."""
     cycles = _cycles(base.graph)
     found: list[_Batch] = []
     for mutation in mutations:
-        claims = set(_claims(base, mutation, cycles, strangers))
+        claims = set(_claims(base, mutation, cycles, apart))
         mutated = base.graph.mask(mutation.owners)
         brought = base.graph.reached_or_named[base.graph.number[mutation.dep]] if mutation.kind == "injection" else 0
         for batch in found:
@@ -423,7 +456,17 @@ def batches(base: Base, mutations: Iterable[Mutation], strangers: bool = False) 
     return [batch.mutations for batch in found]
 
 
-def _claims(base: Base, mutation: Mutation, cycles: Mapping[int, int], strangers: bool) -> Iterator[object]:
+def strangers(base: Base, mutations: Iterable[Mutation]) -> list[list[Mutation]]:
+    """Put together what has nothing at all in common."""
+    return batches(base, mutations, apart=True)
+
+
+def alone(base: Base, mutations: Iterable[Mutation]) -> list[list[Mutation]]:
+    """Each in a run of its own."""
+    return [[mutation] for mutation in mutations]
+
+
+def _claims(base: Base, mutation: Mutation, cycles: Mapping[int, int], apart: bool) -> Iterator[object]:
     """What no other mutation of the batch may touch."""
     yield mutation.family
     yield from mutation.owners
@@ -431,7 +474,7 @@ def _claims(base: Base, mutation: Mutation, cycles: Mapping[int, int], strangers
     node, dep = (base.graph.number.get(label, -1) for label in (mutation.target, mutation.dep))
     if node in cycles and cycles.get(node) == cycles.get(dep):
         yield ("cycle", cycles[node])
-    if strangers:
+    if apart:
         yield ("file", mutation.file)
         yield from (("package", label.repo, label.package) for label in (*mutation.owners, mutation.dep))
 
@@ -485,10 +528,7 @@ class Ran(NamedTuple):
 
 def run(base: Base, mutations: Sequence[Mutation]) -> Ran:
     """Make the mutations, repair the targets that they touch, compare, audit."""
-    by_file: dict[str, list[Change]] = defaultdict(list)
-    for mutation in mutations:
-        by_file[mutation.file] += mutation.changes
-    scratch = Scratch(base.rerun, {path: edits.edit(base.sites.file(path), c) for path, c in by_file.items()})
+    scratch = Scratch(base.rerun, _files(base, mutations))
     mutated = scratch.evaluate({})
     selected = {label for mutation in mutations for label in mutation.owners}
     mutated = replace(mutated, selected=lambda target: target.label in selected, selected_folder=lambda folder: False)
@@ -501,6 +541,13 @@ def run(base: Base, mutations: Sequence[Mutation]) -> Ran:
     judge = _Judge(base, mutated, after, diagnosis, proven, files)
     outcomes = [judge.outcome(mutation) for mutation in mutations]
     return Ran(outcomes, list(audit(base, mutated, after, mutations, proven.changes)))
+
+
+def _files(base: Base, mutations: Sequence[Mutation]) -> dict[str, bytes]:
+    by_file: dict[str, list[Change]] = defaultdict(list)
+    for mutation in mutations:
+        by_file[mutation.file] += mutation.changes
+    return {path: edits.edit(base.sites.file(path), changes) for path, changes in by_file.items()}
 
 
 def _new(diagnosis: Diagnosis, base: Base) -> Diagnosis:
@@ -532,7 +579,7 @@ class _Judge:
             return Outcome(mutation, False, reason=reason, detail=detail, joint=joint)
         identical = self._same_bytes(mutation)
         places = [self._places(mutation, label) for label in sorted(mutation.targets)] if not identical else []
-        site = identical or all(now and all(any(l == s for l, _ in was) for s, _ in now) for was, now in places)
+        site = identical or all(now and {one for one, _ in now} <= {one for one, _ in was} for was, now in places)
         position = identical or (site and all(set(now) <= set(was) for was, now in places))
         if not deletion:
             site = position = identical
@@ -621,14 +668,14 @@ _Spot = tuple[tuple[str, _Way | None], int]
 
 
 def _spots(permits: Permits, sites: Sites, target: Target, dep: Label) -> list[_Spot]:
+    """The lists, and the indexes in them, at which a dep of a target stands."""
     found: list[_Spot] = []
     for element in permits.entries(target, dep):
-        file = sites.file(element.file)
-        holder = element.sequence or element.span
-        inside = [n for n in file.nodes if isinstance(n, ast.List | ast.Tuple | ast.Set) and file.span(n) == holder]
-        starts = [file.start(one) for one in inside[0].elts] if inside else []
-        index = starts.index(element.span.start) if element.span.start in starts else -1
-        found.append(((element.file, _path(file, holder)), index))
+        entry = entry_of(sites, element)
+        if entry is None:
+            found.append(((element.file, None), -1))
+        else:
+            found.append(((element.file, _path(sites.file(element.file), entry.holder)), entry.at))
     return found
 
 
@@ -732,6 +779,7 @@ def _unreached(mutated: Knowledge, after: Knowledge, there: Graph) -> Iterator[s
 
 # --- all runs --------------------------------------------------------------------------------------------------------
 
+Say = Callable[[str], None]
 _base: Base | None = None  # what forked workers share
 
 
@@ -740,7 +788,7 @@ def _run_shared(mutations: Sequence[Mutation]) -> Ran:
     return run(_base, mutations)
 
 
-def run_all(base: Base, listed: Sequence[Sequence[Mutation]], jobs: int, say: Callable[[str], None]) -> list[Ran]:
+def run_all(base: Base, listed: Sequence[Sequence[Mutation]], jobs: int, say: Say) -> list[Ran]:
     """Run batches, several at once where the system can fork."""
     global _base
     _base = base
@@ -759,21 +807,17 @@ def run_all(base: Base, listed: Sequence[Sequence[Mutation]], jobs: int, say: Ca
     return done
 
 
-def measure(base: Base, mutations: Sequence[Mutation], jobs: int, say: Callable[[str], None]) -> Ran:
+def measure(base: Base, mutations: Sequence[Mutation], jobs: int, say: Say) -> Ran:
     """The outcome of every mutation: in company, then the misses among strangers, then those in doubt alone."""
-    first = run_all(base, batches(base, mutations), jobs, say)
-    outcomes = {str(o.mutation): o for ran in first for o in ran.outcomes}
-    violations = [text for ran in first for text in ran.violations]
-    missed = [o.mutation for o in outcomes.values() if not o.undone]
-    rounds = [batches(base, missed, strangers=True)]
-    for listed in rounds:
-        again = run_all(base, listed, jobs, say)
-        outcomes |= {str(o.mutation): o for ran in again for o in ran.outcomes}
-        violations += [text for ran in again for text in ran.violations]
-        doubtful = [o.mutation for ran in again for o in ran.outcomes if not o.undone and o.joint]
-        if len(rounds) == 1 and doubtful:
-            rounds.append([[mutation] for mutation in doubtful])
-    return Ran([outcomes[str(m)] for m in mutations], list(dict.fromkeys(violations)))
+    outcomes: dict[Mutation, Outcome] = {}
+    violations: dict[str, None] = {}
+    left = list(mutations)
+    for group in (batches, strangers, alone):
+        ran = run_all(base, group(base, left), jobs, say)
+        outcomes |= {outcome.mutation: outcome for one in ran for outcome in one.outcomes}
+        violations |= dict.fromkeys(text for one in ran for text in one.violations)
+        left = [m for m in left if not outcomes[m].undone and outcomes[m].joint]
+    return Ran([outcomes[mutation] for mutation in mutations], list(violations))
 
 
 # --- telling ---------------------------------------------------------------------------------------------------------
@@ -791,7 +835,9 @@ def table(kind: str, outcomes: Sequence[Outcome]) -> Iterator[str]:
     else:
         yield "| form of `deps` | injected | went | to the byte |"
         yield "|---|--:|--:|--:|"
-    for name, rows in [*((form, by_form[form]) for form in forms), ("all", list(outcomes))]:
+    groups = [(form, by_form[form]) for form in forms]
+    groups += [("all", list(outcomes)), ("where no marker forbids it", [o for o in outcomes if not o.kept])]
+    for name, rows in groups:
         counts = [sum(o.undone for o in rows)]
         if kind == "deletion":
             counts += [sum(o.site for o in rows), sum(o.position for o in rows)]
@@ -869,7 +915,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         made, skipped = deletions(base) if kind == "deletion" else injections(base, options.seed)
         chooser = random.Random(options.seed)
         chosen = chooser.sample(made, min(options.sample or len(made), len(made)))
-        ran = measure(base, chosen, options.jobs, lambda text, kind=kind: _say(f"{kind}s: {text}"))  # type: ignore[misc]
+        ran = measure(base, chosen, options.jobs, _say)
         outcomes += ran.outcomes
         violations += ran.violations
         print(f"\n{kind.capitalize()}s: {len(chosen)} of {len(made)}, seed {options.seed}\n")

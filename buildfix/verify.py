@@ -44,10 +44,20 @@ def _errors(before: Knowledge, after: Knowledge) -> Iterator[Doubt]:
         new = Counter(_kinds(package.errors)) - known.get((package.mode, package.path), Counter())
         if new:
             first = next(error for error in package.errors if (error.kind, error.message) in new)
-            yield Doubt(None, package.path, f"new error in {first.file}:{first.line}: {first.message}")
+            message = f"new error in {first.file}:{first.line}: {first.message}"
+            for label in _failing(package.path, before, after) or (None,):
+                yield Doubt(label, package.path, message)
     gone = set(known) - {(package.mode, package.path) for package in after.graph.packages}
     for _, path in sorted(gone):
         yield Doubt(None, path, "the package is gone")
+
+
+def _failing(package: str, before: Knowledge, after: Knowledge) -> tuple[Label, ...]:
+    """The targets of a package whose calls failed after the edits and not before."""
+    failed = {call.name for call in before.facts.calls if call.package == package and not call.ok}
+    names = (call.name for call in after.facts.calls if call.package == package and not call.ok)
+    labels = (before.graph.names.get((package, name)) for name in names if name not in failed)
+    return tuple(sorted({label for label in labels if label is not None}))
 
 
 def _kinds(errors: Iterable[Any]) -> Iterator[tuple[str, str]]:
