@@ -532,8 +532,8 @@ def compare(before: Path, after: Path) -> tuple[list[Violation], Counter[str]]:
     counts: Counter[str] = Counter()
     for mode in dict.fromkeys(package.mode for package in (*old.packages, *new.packages)):
         name = before.resolve().name  # of both: a copy may have another
-        sides = (Checkout(request, facts, mode, name) for request, facts in ((one, old), (other, new)))
-        found += Comparison(mode, *sides, counts).violations()
+        was, now = Checkout(one, old, mode, name), Checkout(other, new, mode, name)
+        found += Comparison(mode, was, now, counts).violations()
     return list(dict.fromkeys(found)), counts
 
 
