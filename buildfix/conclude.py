@@ -24,6 +24,7 @@ _MISSING: Mapping[Reason, tuple[Confidence, bool]] = {
     Reason.NO_AUTODEPS: (Confidence.DISPLAY, False),
     Reason.MARKED: (Confidence.DISPLAY, False),
     Reason.CONDITIONAL: (Confidence.DISPLAY, False),
+    Reason.SHARED: (Confidence.DISPLAY, True),
 }
 _UNUSED: Mapping[Reason, tuple[Confidence, bool]] = {
     Reason.SOURCE_NOT_ANALYSED: (Confidence.DISPLAY, False),

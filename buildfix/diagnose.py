@@ -6,6 +6,7 @@ one why it may not be dropped. repair.py weighs them against the whole repositor
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -216,8 +217,8 @@ _RANK = {Role.LIBRARY: 0, Role.EXTENSION: 1, Role.GENERATED: 1, Role.PREBUILT: 1
 
 
 def choose(target: Target, module: str, evidence: tuple[Evidence, ...], known: Knowledge) -> Missing:
-    """The provider that a missing dep would name: visible, not to be avoided, library before binary before test, the
-    same package before the nearest; or none, with the choices."""
+    """The provider that a missing dep would name: visible, not to be avoided, library before binary before test, what
+    is reached today, the same package before the nearest, what most others name; or none, with the choices."""
     targets = known.graph.targets
     providers = [targets[label] for label in known.modules.providers.get(module, ()) if label != target.label]
     if not providers:
@@ -234,10 +235,27 @@ def choose(target: Target, module: str, evidence: tuple[Evidence, ...], known: K
         return _refused(target, module, evidence, allowed, Reason.NOT_VISIBLE)
     best = _least(visible, lambda p: avoided(p))
     best = _least(best, lambda p: _RANK.get(p.rule.role, 4))
+    if len(best) > 1:  # the one by which it gets the module today: another would put a second copy beside it
+        best = _least(best, lambda p: not graph.path(target.label, frozenset([p.label])))
     best = _least(best, lambda p: -nearness(p.label, target.label))
+    if len(best) > 1:
+        best = _preferred(best, module, known)
     if len(best) > 1:
         return _refused(target, module, evidence, best, Reason.AMBIGUOUS)
     return Missing(target.label, (module,), best[0].label, evidence)
+
+
+def _preferred(providers: list[Target], module: str, known: Knowledge) -> list[Target]:
+    """The provider that at least two thirds of those who import the module and name one of these have chosen."""
+    choices = {provider.label for provider in providers}
+    votes: Counter[Label] = Counter()
+    for target in known.graph.python:
+        if known.uses[target.label].needs.get(module, (Need.MENTIONED,))[0] is Need.MUST:
+            named = choices & {edge.label for edge in target.edges}
+            if len(named) == 1:
+                votes.update(named)
+    winners = [p for p in providers if 3 * votes[p.label] >= 2 * votes.total() > 0]
+    return winners if len(winners) == 1 else providers
 
 
 def _refused(

@@ -147,7 +147,7 @@ class _Decider:
             other = self._known.graph.targets.get(label)
             if other is None or any(edge.label == pair.dep for edge in other.edges):
                 continue
-            refusal = self._illegal(other, pair.dep)
+            refusal = self._illegal(other, pair.dep) or self._needless(other, pair.dep)
             if refusal is not None:
                 self._hold(pair, refusal)
                 return False
@@ -171,6 +171,14 @@ class _Decider:
         if provider is not None and graph.testonly(provider) and not graph.testonly(target):
             return Refusal(Reason.TEST_ONLY, f"{target.label} shares the list")
         return None
+
+    def _needless(self, target: Target, dep: Label) -> Refusal | None:
+        """What is added to a list must be right for all targets that the list feeds."""
+        uses = self._known.uses.get(target.label)
+        owned = {m for label in self._known.behind(dep) for m in self._known.modules.of_target.get(label, ())}
+        if uses is not None and (owned & set(uses.needs) or dep not in self._known.graph.targets):
+            return None
+        return Refusal(Reason.SHARED, f"{target.label} shares the list and does not need it")
 
     def _propose_drop(self, unused: Unused) -> None:
         pair = Pair(unused.target, unused.dep)
