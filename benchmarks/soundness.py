@@ -3,10 +3,10 @@
 usage: soundness.py BEFORE AFTER             compare two checkouts
        soundness.py ROOT --apply [PATH ...]  copy ROOT, apply all safe fixes (below PATHs), compare the copy with ROOT
 
-For every mode, for the deps as the rules really get them and for those that people wrote as well, and for what always
-applies and what applies in some branch of a select:
+For every mode and every branch of a select, for the deps as the rules really get them and for those that people wrote
+as well:
 
-  lost      a target imports a module, or names it in a string, could reach a target that has it, and no longer can
+  lost      a target imports a module or names it in another way, could reach a target that has it, and no longer can
   errors    a build file fails where it did not
   cycles    targets depend on each other that did not
   targets   a target is gone or new
@@ -22,6 +22,7 @@ Exit status: 0 if there is none, 1 if there is any, 2 if it could not be checked
 from __future__ import annotations
 
 import argparse
+import re
 import shutil
 import subprocess
 import sys
@@ -37,9 +38,10 @@ from buildfix import check, config, engine, workspace
 from buildfix.engine import Call, Facts, Request, Source
 
 SUFFIXES = (".py", ".pyi")
-KINDS_OF_DEPS = ("deps", "actual", "plugins")
+KINDS_OF_DEPS = ("deps", "actual", "plugins", "data")
 KINDS_OF_SOURCES = ("srcs", "gen_srcs", "versioned_srcs", "platform_srcs", "typings", "type_stubs", "pyi_srcs")
 NATIVE_MODULES = ("python_extension", "pybind_extension", "nanobind_extension", "py_extension", "cython_library")
+DEFAULTS = ("DEFAULT", "//conditions:default")
 SHOWN = 50
 
 
@@ -72,21 +74,36 @@ class Used(NamedTuple):
 # --- values ----------------------------------------------------------------------------------------------------------
 
 
-def strings(value: Any, conditional: bool = True) -> Iterator[str]:
-    """The strings of an attribute's value; without `conditional`, only those that stand in every branch of a select."""
+def strings(value: Any, branch: str | None = None) -> Iterator[str]:
+    """The strings of an attribute's value; of a select only those that apply under `branch`, or all if that is None."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, list):
         for item in value:
-            yield from strings(item, conditional)
+            yield from strings(item, branch)
     elif isinstance(value, dict) and "$select" in value:
-        branches = [list(strings(branch, conditional)) for _, branch in value["$select"]]
-        everywhere = set.intersection(*map(set, branches)) if branches else set()
-        yield from (text for branch in branches for text in branch if conditional or text in everywhere)
+        named = dict(value["$select"])
+        default: Any = next((named[name] for name in DEFAULTS if name in named), [])
+        chosen = list(named.values()) if branch is None else [named.get(branch, default)]
+        yield from strings(chosen, branch)
     elif isinstance(value, dict):
         for name, item in value.items():
             if name not in ("$unknown", "$function", "$float", "$bytes"):
-                yield from strings(item, conditional)
+                yield from strings(item, branch)
+
+
+def branches(value: Any) -> Iterator[str]:
+    """The conditions of all selects in a value."""
+    if isinstance(value, list):
+        for item in value:
+            yield from branches(item)
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            if name == "$select":
+                yield from (condition for condition, _ in item)
+                yield from branches([inside for _, inside in item])
+            else:
+                yield from branches(item)
 
 
 def placed(value: Any) -> Iterator[tuple[str, str]]:
@@ -136,6 +153,7 @@ class Checkout:
         self.cells = sorted(request.cells, key=lambda cell: -len(cell.path))
         self.aliases = request.aliases
         self.root_name = name
+        self._keys: dict[tuple[str, str], Key] = {}
         self.packages = {package.path for package in facts.packages if package.mode == mode}
         self.files: Mapping[str, Source] = {source.path: source for source in facts.sources}
         self.calls = [call for call in facts.calls if call.mode == mode]
@@ -171,7 +189,12 @@ class Checkout:
 
     def key(self, text: str, folder: str) -> Key:
         """The target that a label means, written in the package at `folder`."""
-        text = text.partition("[")[0]
+        known = self._keys.get((text, folder))
+        if known is None:
+            known = self._keys[(text, folder)] = self._key(text.partition("[")[0], folder)
+        return known
+
+    def _key(self, text: str, folder: str) -> Key:
         if "//" not in text:
             return Key(folder, text.lstrip(":")) if text[:1] != "@" else Key("//", text.lstrip("@"))
         candidates = list(self._spelled(text, folder))
@@ -220,7 +243,7 @@ class Checkout:
             base = call.args.get("base_module")
             for attribute in KINDS_OF_SOURCES:
                 value = call.args.get(attribute)
-                pairs = list(placed(value)) or [(text, text) for text in strings(value)]
+                pairs = list(placed(value)) or [(text, text) for text in self._expanded(strings(value), folder)]
                 for one, other in pairs:
                     file = next((path for text in (one, other) if (path := self._file(text, folder))), "")
                     place = one if self._file(other, folder) and not self._file(one, folder) else other
@@ -237,6 +260,18 @@ class Checkout:
                     one = f"{stem.replace('.', '/')}.so"
                     target.modules |= {_dotted(one, base)} if isinstance(base, str) else set(self._names(target, one))
 
+    def _expanded(self, texts: Iterable[str], folder: str, depth: int = 0) -> Iterator[str]:
+        """Sources, those of file groups in place of the groups."""
+        for text in texts:
+            key = self.key(text, folder)
+            groups = self.targets.get(key, ()) if (":" in text or "//" in text) and depth < 9 else ()
+            files = [inside for group in groups for inside in strings(group.leaf.args.get("srcs"))]
+            if files and not self._file(text, folder):
+                for inside in self._expanded(files, key.folder, depth + 1):
+                    yield inside if "//" in inside else f"//{key.folder}:{inside.lstrip(':')}"
+            else:
+                yield text
+
     def _file(self, text: str, folder: str) -> str:
         """The Python file that an entry of `srcs` means, "" if it is none."""
         if ":" in text or "//" in text:
@@ -249,11 +284,16 @@ class Checkout:
         path = f"{target.key.folder}/{place}".lstrip("/")
         yield from self._importable(path)
         yield _dotted(path.removeprefix(self.cell(target.key.folder)).lstrip("/"))
-        for call in target.calls:
-            for extra in strings(call.args.get("imports")):
-                top = _joined(target.key.folder, extra)
-                if not top or path.startswith(f"{top}/"):
-                    yield _dotted(path.removeprefix(top).lstrip("/"))
+        for top in self.import_folders:
+            if not top or path.startswith(f"{top}/"):
+                yield _dotted(path.removeprefix(top).lstrip("/"))
+
+    @cached_property
+    def import_folders(self) -> frozenset[str]:
+        """The folders that some target's `imports` puts on the path of all that depend on it."""
+        return frozenset(
+            _joined(call.package, extra) for call in self.calls for extra in strings(call.args.get("imports"))
+        )
 
     def _importable(self, path: str) -> Iterator[str]:
         name = _dotted(path)
@@ -301,25 +341,66 @@ class Checkout:
                 if "//" in text:
                     yield Used("", self.key(text, target.key.folder), f"{path}:{line} {text!r}")
                 else:
-                    longest = next((m for m in _upwards(text.partition(":")[0]) if m in self.providers), "")
-                    yield Used(longest, None, f"{path}:{line} {text!r}")
+                    yield Used(self._longest(text.partition(":")[0]), None, f"{path}:{line} {text!r}")
+            for _, line, argument, form in source.dynamic:
+                for module in self._by_value(argument, form, packages):
+                    yield Used(module, None, f"{path}:{line}")
+            for module, line in self._chained(source, packages):
+                yield Used(module, None, f"{path}:{line}")
+        if "test" in target.leaf.kind:  # pytest imports the conftest.py of every folder above
+            for folder in ("", *_upwards(target.key.folder, "/")):
+                path = f"{folder}/conftest.py".lstrip("/")
+                if path in self.files:
+                    yield Used(_dotted(path), None, path)
+
+    def _longest(self, dotted: str) -> str:
+        return next((module for module in _upwards(dotted) if module in self.providers), "")
 
     def _meant(self, statement: engine.Import, packages: Iterable[str]) -> Iterator[str]:
-        """Every module that an import runs or might mean, known or not."""
-        bases = [statement.module]
+        """Every module that an import runs or might mean, known or not; a script finds its siblings without a dot."""
+        bases = {statement.module}
+        if statement.module.partition(".")[0] not in sys.stdlib_module_names:
+            bases |= {f"{package}.{statement.module}" for package in packages}
         if statement.level:
-            bases = []
-            for package in packages:
-                parts = package.split(".") if package else []
-                kept = parts[: len(parts) - statement.level + 1]
-                bases.append(".".join((*kept, statement.module)).strip("."))
-        for base in bases:
+            bases = {base for package in packages for base in _relative(package, statement.level, statement.module)}
+        for base in sorted(bases):
             yield from _upwards(base)
             if statement.name == "*":
-                listed = (self.files[path].all or () for path in self.placed.get(base, ()))
-                yield from (f"{base}.{name}" for names in listed for name in names)
+                sources = [self.files[path] for path in self.placed.get(base, ())]
+                yield from (f"{base}.{name}" for source in sources for name in source.all or ())
+                if any(source.all_dynamic for source in sources):
+                    yield from (module for module in self.providers if module.startswith(f"{base}."))
             elif statement.name:
                 yield f"{base}.{statement.name}".lstrip(".")
+
+    def _by_value(self, argument: str, form: str, packages: Iterable[str]) -> Iterator[str]:
+        """The modules that `import_module` and its kin may import by the beginning of a name."""
+        if form not in ("const", "prefix"):
+            return
+        level = len(argument) - len(argument.lstrip("."))
+        bases = [argument] if not level else [b for p in packages for b in _relative(p, level, argument[level:])]
+        for base in bases:
+            yield self._longest(base)
+            if form == "prefix" and base:
+                yield from (module for module in self.providers if module.startswith(base))
+
+    def _chained(self, source: Source, packages: Iterable[str]) -> Iterator[tuple[str, int]]:
+        """The modules that attributes of imported names spell: `import a` and then `a.b.f()`."""
+        bound: dict[str, set[str]] = defaultdict(set)
+        for statement in source.imports:
+            bases = {statement.module}
+            if statement.level:
+                bases = {b for package in packages for b in _relative(package, statement.level, statement.module)}
+            whole = {f"{base}.{statement.name}".strip(".") for base in bases}
+            name = statement.asname or statement.name
+            if name:
+                bound[name] |= whole
+            else:
+                bound[statement.module.partition(".")[0]] |= {statement.module.partition(".")[0]}
+        for text, line in source.chains:
+            first, _, rest = text.partition(".")
+            for module in bound.get(first, ()):
+                yield self._longest(f"{module}.{rest}"), line
 
     @cached_property
     def placed(self) -> Mapping[str, set[str]]:
@@ -334,22 +415,51 @@ class Checkout:
 
     # Edges
 
-    def graph(self, evaluated: bool, conditional: bool) -> dict[Key, frozenset[Key]]:
-        """The deps of every target: of the rule's own call or of the written one too; in some branch or in all."""
+    def graph(self, evaluated: bool, branch: str | None) -> dict[Key, frozenset[Key]]:
+        """The deps of every target: of the rule's own call or the written one too; in a branch, or in any."""
         found: dict[Key, set[Key]] = {key: set() for key in self.targets}
         for key, same in self.targets.items():
             for call in (c for target in same for c in (target.calls[:1] if evaluated else target.calls)):
                 for attribute in call.args:
-                    texts = _dep_strings(call, attribute, conditional)
-                    found[key] |= {self.key(text, key.folder) for text in texts}
+                    found[key] |= {self.key(text, key.folder) for text in _dep_strings(call, attribute, branch)}
         return {key: frozenset(deps) for key, deps in found.items()}
 
+    def real(self, keys: Iterable[Key]) -> set[Key]:
+        """Less those that name a target of a package here which has none of that name."""
+        return {key for key in keys if key.folder == "//" or key in self.targets}
 
-def _dep_strings(call: Call, attribute: str, conditional: bool = True) -> Iterator[str]:
-    if attribute != "external_deps" and (attribute in KINDS_OF_DEPS or attribute.endswith("_deps")):
-        for text in strings(call.args[attribute], conditional):
+    def given(self, module: str, keys: Iterable[Key]) -> set[str | Key]:
+        """The files that a module of some targets is, or the target where that makes it."""
+        found: set[str | Key] = set()
+        for target in (target for key in keys for target in self.targets[key] if module in target.modules):
+            files = {path for path, names in target.sources.items() if module in names}
+            found |= files or {target.key}
+        return found
+
+    @cached_property
+    def branches(self) -> frozenset[str]:
+        """The conditions of the selects in deps."""
+        values = (call.args[name] for call in self.calls for name in call.args if _holds_deps(name))
+        return frozenset(branch for value in values for branch in branches(value))
+
+
+def _holds_deps(attribute: str) -> bool:
+    return attribute != "external_deps" and (attribute in KINDS_OF_DEPS or attribute.endswith("_deps"))
+
+
+def _dep_strings(call: Call, attribute: str, branch: str | None = None) -> Iterator[str]:
+    if _holds_deps(attribute):
+        for text in strings(call.args[attribute], branch):
             if ":" in text or "//" in text or attribute == "deps":
                 yield text
+
+
+def _located(call: Call) -> Iterator[str]:
+    """The labels that an attribute must find among the deps: `$(location :x)`."""
+    for name, value in call.args.items():
+        if name != "deps":
+            for text in strings(value):
+                yield from re.findall(r"\$\(\w+ ([^\s()]+)\)", text)
 
 
 def _dotted(path: str, base: str | None = None) -> str:
@@ -371,10 +481,17 @@ def _parent(module: str) -> str:
     return module.rpartition(".")[0]
 
 
-def _upwards(module: str) -> Iterator[str]:
-    while module:
-        yield module
-        module = _parent(module)
+def _relative(package: str, level: int, rest: str) -> Iterator[str]:
+    """What a relative import means in a package; nothing if it leads out of it."""
+    parts = package.split(".") if package else []
+    if level <= len(parts) + 1:
+        yield ".".join((*parts[: len(parts) - level + 1], rest)).strip(".")
+
+
+def _upwards(name: str, separator: str = ".") -> Iterator[str]:
+    while name:
+        yield name
+        name = name.rpartition(separator)[0]
 
 
 def reachable(graph: Mapping[Key, Iterable[Key]], start: Key) -> set[Key]:
@@ -425,9 +542,10 @@ class Comparison:
         yield from self.errors()
         yield from self.targets()
         yield from self.changed()
-        for evaluated in (True, False):
-            for conditional in (True, False):
-                yield from self.edges(evaluated, conditional)
+        yield from self.located()
+        for branch in (None, *sorted(self.before.branches | {""})):
+            for evaluated in (True, False):
+                yield from self.edges(evaluated, branch)
 
     def where(self, key: Key) -> str:
         return f"{key} [{self.mode}]" if self.mode else str(key)
@@ -462,10 +580,22 @@ class Comparison:
             if self.before.files.get(path) != self.after.files.get(path):
                 yield Violation("changed", path, "a Python source is not as it was")
 
-    def edges(self, evaluated: bool, conditional: bool) -> Iterator[Violation]:
-        was, now = (side.graph(evaluated, conditional) for side in (self.before, self.after))
-        view = f"{'evaluated' if evaluated else 'written'}, {'in some branch' if conditional else 'always'}"
-        if evaluated and conditional:
+    def located(self) -> Iterator[Violation]:
+        for key, same in self.before.targets.items():
+            for old, new in zip(same, self.after.targets.get(key, ()), strict=False):
+                for text in _located(old.leaf):
+                    label = self.before.key(text, key.folder)
+                    sides = ((self.before, old), (self.after, new))
+                    had, has = (
+                        {side.key(t, key.folder) for t in strings(one.leaf.args.get("deps"))} for side, one in sides
+                    )
+                    if label in had - has:
+                        yield Violation("lost", self.where(key), f"{label}, that another attribute locates")
+
+    def edges(self, evaluated: bool, branch: str | None) -> Iterator[Violation]:
+        was, now = (side.graph(evaluated, branch) for side in (self.before, self.after))
+        view = f"{'evaluated' if evaluated else 'written'}, {'any branch' if branch is None else branch or 'DEFAULT'}"
+        if evaluated and branch is None:
             self.counts["edges before"] += sum(map(len, was.values()))
             self.counts["edges after"] += sum(map(len, now.values()))
             self.counts["edges dropped"] += sum(len(was[key] - now.get(key, frozenset())) for key in was)
@@ -473,12 +603,14 @@ class Comparison:
         yield from self.cycles(was, now, view)
         for key, same in sorted(self.before.targets.items()):
             if key in self.after.targets and any(target.uses for target in same if target.python):
-                had, has = reachable(was, key), reachable(now, key)
+                had, has = self.before.real(reachable(was, key)), self.after.real(reachable(now, key))
                 yield from self.lost(key, same, had, has, was, view)
 
     def lost(
         self, key: Key, same: list[Target], had: set[Key], has: set[Key], was: Mapping[Key, Iterable[Key]], view: str
     ) -> Iterator[Violation]:
+        if had <= has:
+            return
         outside: dict[str, set[Key]] = defaultdict(set)
         for dep in had:
             if dep.folder == "//":
@@ -487,15 +619,18 @@ class Comparison:
         for used in sorted({used for target in same for used in target.uses}, key=str):
             if used.module in own:
                 continue
+            files: set[str | Key] = set()
             if used.label is not None:
                 givers: Iterable[Key] = {used.label} & had
             elif used.module in self.before.providers:
                 givers = self.before.providers[used.module] & had
+                files = self.before.given(used.module, givers)
             else:
                 givers = outside.get(_normal(used.module.partition(".")[0]), set())
             if givers:
-                self.counts["uses reached"] += 1
-                if not has & set(givers):
+                self.counts["uses looked at"] += 1
+                left = self.after.providers.get(used.module, frozenset()) & has if files else ()
+                if not (files & self.after.given(used.module, left) if files else has.intersection(givers)):
                     what = f"{used.module or used.label} ({used.evidence}) came by {way(was, key, givers)} ({view})"
                     yield Violation("lost", self.where(key), what)
 

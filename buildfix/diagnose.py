@@ -354,24 +354,14 @@ def _used(target: Target, dep: Label, uses: TargetUses, known: Knowledge) -> boo
     for label in known.behind(dep):
         if label in uses.labels or label in uses.provided.values():
             return True
+        if any(label in known.modules.tops[top] for top in uses.paths):
+            return True
         owned = known.modules.of_target.get(label, frozenset())
         if any(module in uses.needs for module in owned):
             return True
         if any(module == prefix or module.startswith(prefix + ".") for prefix in uses.prefixes for module in owned):
             return True
-        if target.rule.role is Role.TEST and _loads_conftest(target, label, known):
-            return True
-    return False
-
-
-def _loads_conftest(target: Target, dep: Label, known: Knowledge) -> bool:
-    """pytest loads the conftest.py of a test's folder and of those above it without any import."""
-    found = known.graph.targets.get(dep)
-    for src in found.srcs if found else ():
-        folder, _, name = (src.path or "").rpartition("/")
-        if name == "conftest.py" and (not folder or f"{target.folder}/".startswith(folder + "/")):
-            return True
-    return False
+    return dep in target.located
 
 
 def _reasons(target: Target, dep: Label, edges: list[Edge], uses: TargetUses, known: Knowledge) -> Iterator[Reason]:

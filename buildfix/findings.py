@@ -45,7 +45,7 @@ class Reason(StrEnum):
     GUARDED_IMPORT = "the import is guarded"
     TYPE_CHECKING_IMPORT = "the import is for type checking only"
     NOT_IMPORT_ONLY = "the dep does more than provide modules"
-    UNKNOWN_KIND = "the dep's rule kind is not known"
+    UNKNOWN_KIND = "the rule's kind is not known for certain"
     OUTSIDE_REPOSITORY = "the dep lies outside the repository"
     THIRD_PARTY = "the dep is third-party code"
     NO_SOURCES = "the target has no sources of its own"

@@ -40,7 +40,8 @@ class Modules:
 
     `files` maps a module to its files, `providers` to the targets that have it, `of_target` a target to its modules,
     `placed` (target, file) to the module names that the target gives the file, `folders` holds the dotted names of
-    folders that have Python files below them.
+    folders that have Python files below them, `tops` those that `imports` puts on the path, with the targets
+    that do so.
     """
 
     files: Mapping[str, tuple[str, ...]]
@@ -50,6 +51,7 @@ class Modules:
     folders: frozenset[str]
     roots: tuple[ImportRoot, ...]
     sources: Mapping[str, Source] = field(repr=False)
+    tops: Mapping[str, tuple[Label, ...]] = field(default_factory=dict)
     _bound: dict[str, Mapping[str, bool]] = field(default_factory=dict, repr=False)
 
     def known(self, module: str) -> bool:
@@ -154,6 +156,10 @@ class Modules:
         name = next(_names_of_path(path, self.roots), "")
         return name if path.endswith(("__init__.py", "__init__.pyi")) else name.rpartition(".")[0]
 
+    def names_of(self, path: str) -> tuple[str, ...]:
+        """The module names of a file, by its place below the import roots."""
+        return tuple(_names_of_path(path, self.roots))
+
     def owned(self, target: Target) -> frozenset[str]:
         """The modules that a target provides itself."""
         return self.of_target.get(target.label, frozenset())
@@ -200,9 +206,9 @@ def build(graph: TargetGraph, sources: Iterable[Source], roots: tuple[ImportRoot
             if src.path is not None:
                 key = (label, src.path)
                 placed[key] = tuple(dict.fromkeys((*placed.get(key, ()), *modules)))
-        own = frozenset(module for modules in names.values() for module in modules)
+        own = dict.fromkeys(module for modules in names.values() for module in modules)
         if own:
-            of_target[label] = own
+            of_target[label] = frozenset(own)
             for module in own:
                 providers.setdefault(module, []).append(label)
     everything = {**files, **providers}
@@ -215,7 +221,19 @@ def build(graph: TargetGraph, sources: Iterable[Source], roots: tuple[ImportRoot
         folders=folders,
         roots=roots,
         sources=by_path,
+        tops=_tops(graph),
     )
+
+
+def _tops(graph: TargetGraph) -> dict[str, tuple[Label, ...]]:
+    """The dotted names of the folders that targets put on the path of whoever depends on them, with the targets."""
+    found: dict[str, list[Label]] = {}
+    for target in graph.python:
+        for folder in target.strings("imports"):
+            top = _normal(f"{target.folder}/{folder}").replace("/", ".")
+            if top:
+                found.setdefault(top, []).append(target.label)
+    return {top: tuple(dict.fromkeys(labels)) for top, labels in sorted(found.items())}
 
 
 def _init_first(path: str) -> tuple[bool, bool, str]:

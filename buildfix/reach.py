@@ -14,7 +14,7 @@ from buildfix.diagnose import Knowledge, import_only
 from buildfix.findings import Place
 from buildfix.labels import Label
 from buildfix.rules import Role
-from buildfix.targets import TargetGraph
+from buildfix.targets import Target, TargetGraph
 from buildfix.uses import Need
 
 
@@ -93,6 +93,9 @@ def bits_of(bits: int) -> Iterator[int]:
         bits ^= low
 
 
+_DEFAULTS = ("DEFAULT", "//conditions:default")
+
+
 class Loss(NamedTuple):
     """`target` uses `module` (or, where that is "", depends at run time on `lost` itself) and would no longer reach it.
 
@@ -118,8 +121,10 @@ class Reach:
         self._any = [self._edges(graph, label, conditional=True) for label in self.labels]
         self._refs = [self._ref_edges(graph, label) for label in self.labels]
         self._before = closures(self._any)
-        self._before_always = self._before if self._always == self._any else closures(self._always)
-        self._wanted = {target.label: tuple(self._wants(target.label)) for target in graph.python}
+        self._worlds = [(edges, closures(edges)) for edges in self._other_worlds(graph)]
+        self._wanted = {label: tuple(self._wants(label)) for label in known.uses}
+        self._blind = frozenset(label for label in known.uses if self._is_blind(graph.targets[label]))
+        self._everything = self._mask(graph.targets)
         self._opaque = self._mask(label for label in self.labels if self._is_opaque(label))
         outside = [label for label in self.labels if label not in graph.targets]
         self._outside = self._mask(outside)
@@ -134,6 +139,35 @@ class Reach:
             return []
         chosen = (edge.label for edge in target.edges if conditional or not edge.condition)
         return [self.number[dep] for dep in dict.fromkeys(chosen)]
+
+    def _other_worlds(self, graph: TargetGraph) -> list[list[list[int]]]:
+        """The edges as they apply in each mode and each branch, as far as these differ from all edges together.
+
+        A branch is taken alone and with the defaults of other selects.
+        """
+        found = [self._always]
+        modes = {mode for target in graph.targets.values() for mode, _, _ in target.real}
+        branches = {c for target in graph.targets.values() for _, _, c in target.real if c}
+        for mode in sorted(modes):
+            found.append([self._real(graph, label, mode, branches | {""}) for label in self.labels])
+            for branch in sorted(branches | {""}):
+                for chosen in ({"", branch}, {"", branch, *_DEFAULTS}):
+                    found.append([self._real(graph, label, mode, chosen) for label in self.labels])
+        distinct = {tuple(map(tuple, edges)): edges for edges in found}
+        return [edges for edges in distinct.values() if edges != self._any]
+
+    def _real(self, graph: TargetGraph, label: Label, mode: str, conditions: set[str]) -> list[int]:
+        target = graph.targets.get(label)
+        if target is None:
+            return []
+        chosen = (dep for m, dep, condition in target.real if m == mode and condition in conditions)
+        return [self.number[dep] for dep in dict.fromkeys(chosen)]
+
+    def _is_blind(self, target: Target) -> bool:
+        """Whether a target has sources whose imports are not known: it may use anything that it reaches."""
+        uses = self._known.uses[target.label]
+        made = any(src.path is None for src in target.srcs) and not target.reads
+        return bool(uses.broken or made or target.unknown & {"", *target.rule.srcs})
 
     def _ref_edges(self, graph: TargetGraph, label: Label) -> list[int]:
         target = graph.targets.get(label)
@@ -169,6 +203,9 @@ class Reach:
             for module in modules.below(prefix):
                 if module not in own and module not in uses.needs:
                     yield module, Need.MENTIONED, self._mask(modules.providers[module])
+        for top in uses.paths:
+            if label not in modules.tops[top]:
+                yield "", Need.MENTIONED, self._mask(modules.tops[top])
         for used in uses.labels:
             if used in self.number and used != label:
                 yield "", Need.MENTIONED, 1 << self.number[used]
@@ -243,28 +280,23 @@ class Reach:
     def losses(self, adds: Sequence[Pair], drops: Sequence[Pair]) -> list[Loss]:
         """What any target uses and reaches now, and would not reach after the change."""
         touched = self._mask(pair.target for pair in drops)
-        after = closures(self._changed(self._any, adds, drops))
-        always = self._before_always is not self._before
-        after_always = closures(self._changed(self._always, adds, drops)) if always else after
-        found: list[Loss] = []
-        for label, wanted in self._wanted.items():
-            node = self.number[label]
-            if not self._before[node] & touched:
-                continue
-            for before, now in ((self._before[node], after[node]), (self._before_always[node], after_always[node])):
-                if before & ~now:
-                    found.extend(self._lost(label, wanted, before, now))
-                if not always:
-                    break
-        return list(dict.fromkeys(found))
+        found: dict[Loss, None] = {}
+        for edges, before in ((self._any, self._before), *self._worlds):
+            after = closures(self._changed(edges, adds, drops))
+            for label, wanted in self._wanted.items():
+                node = self.number[label]
+                if before[node] & touched and before[node] & ~after[node]:
+                    found.update(dict.fromkeys(self._lost(label, wanted, before[node], after[node])))
+        return list(found)
 
     def _lost(self, label: Label, wanted: tuple[tuple[str, Need, int], ...], before: int, now: int) -> Iterator[Loss]:
         for module, need, providers in wanted:
             if providers & before and not providers & now:
                 yield Loss(label, module, need, self._named(providers & before))
-        if not self._known.graph.targets[label].has_sources:
+        target = self._known.graph.targets[label]
+        if not (target.has_sources or target.reads):
             return
-        for node in bits_of(before & ~now & self._opaque):
+        for node in bits_of(before & ~now & (self._everything if label in self._blind else self._opaque)):
             yield Loss(label, "", Need.MENTIONED, (self.labels[node],))
         if before & ~now & self._outside:
             yield from self._lost_outside(label, before, now)

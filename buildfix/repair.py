@@ -274,6 +274,8 @@ class _Decider:
         if not loss.module or loss.need is not Need.MUST:
             return False
         target = self._known.graph.targets[loss.target]
+        if not target.rule.python:
+            return False
         for provider, spelling in self._givers(target, loss):
             pair = Pair(loss.target, provider)
             if pair not in self._drops and self._add(pair, spelling, rescue=True):

@@ -50,6 +50,7 @@ class Rule:
 
 
 _BUCK_FIXED = ("preload_deps", "plugins", "runtime_deps", "exported_deps", "external_deps")
+_OTHER_FIXED = ("exported_deps", "implementation_deps", "runtime_deps")
 _BUCK_PARTIAL = ("platform_deps", "versioned_deps")
 _BUCK_SRCS = ("srcs", "gen_srcs", "versioned_srcs", "platform_srcs", "typings", "type_stubs")
 
@@ -82,7 +83,7 @@ def _bazel(kind: str, role: Role, **changes: object) -> Rule:
 
 
 def _other(kind: str, role: Role = Role.OTHER) -> Rule:
-    return Rule(kind, role, python=False, srcs=(), resources=())
+    return Rule(kind, role, python=False, srcs=(), fixed_deps=_OTHER_FIXED, resources=())
 
 
 _TABLE: tuple[Rule, ...] = (
@@ -95,22 +96,22 @@ _TABLE: tuple[Rule, ...] = (
     _buck("python_pytest", Role.TEST),
     _buck("fb_python_test", Role.TEST),
     _buck("python_needed_coverage_test", Role.TEST),
-    _buck("cpp_python_extension", Role.EXTENSION, srcs=(), deps=""),
-    _buck("cxx_python_extension", Role.EXTENSION, srcs=(), deps=""),
-    _buck("rust_python_extension", Role.EXTENSION, srcs=(), deps=""),
-    _buck("cython_library", Role.EXTENSION, srcs=(), deps=""),
-    _buck("prebuilt_python_library", Role.PREBUILT, srcs=(), deps=""),
+    _buck("cpp_python_extension", Role.EXTENSION, srcs=(), deps="", fixed_deps=("deps", *_BUCK_FIXED)),
+    _buck("cxx_python_extension", Role.EXTENSION, srcs=(), deps="", fixed_deps=("deps", *_BUCK_FIXED)),
+    _buck("rust_python_extension", Role.EXTENSION, srcs=(), deps="", fixed_deps=("deps", *_BUCK_FIXED)),
+    _buck("cython_library", Role.EXTENSION, srcs=(), deps="", fixed_deps=("deps", *_BUCK_FIXED)),
+    _buck("prebuilt_python_library", Role.PREBUILT, srcs=(), deps="", fixed_deps=("deps", *_BUCK_FIXED)),
     _bazel("py_library", Role.LIBRARY),
     _bazel("py_binary", Role.BINARY),
     _bazel("py_test", Role.TEST),
     _bazel("py_pytest_test", Role.TEST),
     _bazel("pytest_test", Role.TEST),
-    _bazel("py_proto_library", Role.GENERATED, srcs=(), deps=""),
-    _bazel("py_grpc_library", Role.GENERATED, srcs=(), deps=""),
-    _bazel("py_extension", Role.EXTENSION, srcs=(), deps=""),
-    _bazel("pybind_extension", Role.EXTENSION, srcs=(), deps=""),
-    _bazel("nanobind_extension", Role.EXTENSION, srcs=(), deps=""),
-    _bazel("py_import", Role.PREBUILT, srcs=(), deps=""),
+    _bazel("py_proto_library", Role.GENERATED, srcs=(), deps="", fixed_deps=("deps",)),
+    _bazel("py_grpc_library", Role.GENERATED, srcs=(), deps="", fixed_deps=("deps",)),
+    _bazel("py_extension", Role.EXTENSION, srcs=(), deps="", fixed_deps=("deps",)),
+    _bazel("pybind_extension", Role.EXTENSION, srcs=(), deps="", fixed_deps=("deps",)),
+    _bazel("nanobind_extension", Role.EXTENSION, srcs=(), deps="", fixed_deps=("deps",)),
+    _bazel("py_import", Role.PREBUILT, srcs=(), deps="", fixed_deps=("deps",)),
     _other("alias", Role.ALIAS),
     _other("configured_alias", Role.ALIAS),
     _other("versioned_alias", Role.ALIAS),
@@ -158,4 +159,4 @@ def rule_of(kind: str, has_python_sources: bool, kinds: Mapping[str, str], bazel
             if pattern.search(bare):
                 like = _BY_KIND[bazel_like if bazel else buck_like]
                 return replace(like, kind=kind, guessed=True, imports_only=False)
-    return Rule(kind, Role.OTHER, python=False, srcs=(), resources=(), known=False)
+    return Rule(kind, Role.OTHER, python=False, srcs=(), fixed_deps=_OTHER_FIXED, resources=(), known=False)

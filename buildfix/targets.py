@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -47,7 +47,12 @@ class Src(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Target:
-    """One target. `leaf` is the rule's own call, `written` the call that people wrote; `folder` is its package's."""
+    """One target. `leaf` is the rule's own call, `written` the call that people wrote; `folder` is its package's.
+
+    `edges` are those of both views, `real` (mode, dep, condition) those of the rule's own calls. `located` are the
+    labels that another attribute expects among the deps (`$(location :x)`). `reads` are Python files that may be its
+    sources, without a known place: those of a kind that is not known, and of the file groups that its `srcs` name.
+    """
 
     label: Label
     rule: Rule
@@ -59,6 +64,9 @@ class Target:
     refs: tuple[Label, ...]
     unknown: frozenset[str]
     leaves: tuple[Call, ...] = ()
+    real: tuple[tuple[str, Label, str], ...] = ()
+    located: frozenset[Label] = frozenset()
+    reads: tuple[str, ...] = ()
 
     @property
     def place(self) -> Place:
@@ -139,7 +147,28 @@ class _Builder:
         imported = {edge.label for edge in edges}
         refs = tuple(sorted({label for label in self._refs(views, folder) if label not in imported}))
         srcs = tuple(dict.fromkeys(self._srcs(rule, views, folder)))
-        return Target(Label(repo, package, leaf.name), rule, folder, leaf, written, srcs, edges, refs, unknown)
+        real = tuple(dict.fromkeys((leaf.mode, e.label, e.condition) for e in self._edges(rule, (leaf,), folder)))
+        located = frozenset(self._located(rule, views, folder))
+        reads = () if rule.python else tuple(dict.fromkeys(self._reads(views, folder)))
+        label = Label(repo, package, leaf.name)
+        return Target(label, rule, folder, leaf, written, srcs, edges, refs, unknown, (), real, located, reads)
+
+    def _located(self, rule: Rule, views: tuple[Call, ...], folder: str) -> Iterator[Label]:
+        for view in views:
+            for name, value in view.args.items():
+                for text in values.walk_strings(value) if name != rule.deps else ():
+                    for candidate in values.macro_labels(text):
+                        label = self.workspace.resolve(candidate, folder)
+                        if label is not None:
+                            yield label
+
+    def _reads(self, views: tuple[Call, ...], folder: str) -> Iterator[str]:
+        for view in views:
+            for attribute in ("srcs", "src", "main"):
+                for text in values.walk_strings(view.args.get(attribute)):
+                    src = self._plain(values.Entry(text), folder)
+                    if src.path is not None and self.is_source(src.path):
+                        yield src.path
 
     def _rule(self, leaf: Call, written: Call, python_srcs: bool) -> Rule:
         bazel = self.workspace.dialect == "bazel"
@@ -401,6 +430,10 @@ def build(facts: Facts, workspace: Workspace, config: Config) -> TargetGraph:
         target = builder.build(leaf, written, sound)
         known = targets.get(target.label)
         targets[target.label] = target if known is None else _united(known, target)
+    for label, target in targets.items():
+        groups = tuple(src.label for src in target.srcs if src.label is not None)
+        if reads := tuple(path for group in groups if group in targets for path in targets[group].reads):
+            targets[label] = replace(target, reads=reads)
     defaults = {call.package: call.args for call in facts.calls if call.kind == "package" and not call.name}
     return TargetGraph(targets, facts.packages, workspace, defaults)
 
@@ -418,6 +451,9 @@ def _united(one: Target, other: Target) -> Target:
         tuple(sorted({*one.refs, *other.refs})),
         one.unknown | other.unknown,
         (*(one.leaves or (one.leaf,)), other.leaf),
+        tuple(dict.fromkeys((*one.real, *other.real))),
+        one.located | other.located,
+        tuple(dict.fromkeys((*one.reads, *other.reads))),
     )
 
 

@@ -18,6 +18,7 @@ from buildfix.findings import Evidence, Place
 from buildfix.labels import Label
 from buildfix.markers import SourceMarks
 from buildfix.modules import Modules, Resolution
+from buildfix.rules import Role
 from buildfix.targets import Target, TargetGraph
 from buildfix.workspace import Workspace
 
@@ -36,13 +37,15 @@ class TargetUses:
     """What one target uses.
 
     `needs` maps a module to how firmly it is needed and where; `prefixes` holds dotted prefixes below which any module
-    may be used; `labels` are labels that sources name; `externals` maps dotted names that are not the repository's to
+    may be used; `paths` the folders below which it finds modules because some target's `imports` puts them on the path;
+    `labels` are labels that sources name; `externals` maps dotted names that are not the repository's to
     where they are imported; `unresolved` the ones that look first-party and exist nowhere. `broken` sources could not
     be read; `dynamic` holds the places of imports by value. `frozen` sources ask for no proposals.
     """
 
     needs: Mapping[str, tuple[Need, tuple[Evidence, ...]]]
     prefixes: Mapping[str, Evidence] = field(default_factory=dict)
+    paths: Mapping[str, Evidence] = field(default_factory=dict)
     labels: Mapping[Label, Evidence] = field(default_factory=dict)
     externals: Mapping[str, tuple[Need, tuple[Evidence, ...]]] = field(default_factory=dict)
     provided: Mapping[str, Label] = field(default_factory=dict)
@@ -128,6 +131,7 @@ class _Collector:
     needs: dict[str, tuple[Need, dict[Evidence, None]]] = field(default_factory=dict)
     externals: dict[str, tuple[Need, dict[Evidence, None]]] = field(default_factory=dict)
     prefixes: dict[str, Evidence] = field(default_factory=dict)
+    paths: dict[str, Evidence] = field(default_factory=dict)
     labels: dict[Label, Evidence] = field(default_factory=dict)
     provided: dict[str, Label] = field(default_factory=dict)
     unresolved: dict[str, list[Evidence]] = field(default_factory=dict)
@@ -140,6 +144,7 @@ class _Collector:
         return TargetUses(
             needs={module: (need, tuple(where)) for module, (need, where) in sorted(self.needs.items())},
             prefixes=self.prefixes,
+            paths=self.paths,
             labels=self.labels,
             externals={name: (need, tuple(where)) for name, (need, where) in sorted(self.externals.items())},
             provided=self.provided,
@@ -163,8 +168,8 @@ class _Collector:
                 need = Need.MENTIONED
             mark = provided.get(index)
             self._add_import(source, statement, need, packages, mark.label if mark else "")
-        self._add_strings(source)
-        self._add_chains(source)
+        self._add_strings(source, packages)
+        self._add_chains(source, packages)
         for marked in marks.labels:
             self._add_label(marked.label, Evidence(Place(source.path, marked.line), f"comment names {marked.label}"))
         self.frozen |= marks.frozen
@@ -192,8 +197,24 @@ class _Collector:
             _note(self.needs, module, Need.MENTIONED, evidence)
         if found.external:
             _note(self.externals, found.external, need, evidence)
+            self._mention_beside(statement, packages, evidence)
+        if statement.name == "*" and found.needs and self._star_is_open(found.needs[0]):
+            self.prefixes.setdefault(found.needs[0], evidence)
         if found.unresolved:
             self.unresolved.setdefault(found.unresolved, []).append(evidence)
+
+    def _mention_beside(self, statement: Import, packages: tuple[str, ...], evidence: Evidence) -> None:
+        """A script finds its siblings without their package, and anybody what an `imports` puts on the path."""
+        for top in dict.fromkeys((*packages, *self.modules.tops)):
+            known = self.modules.longest_known(".".join(p for p in (top, statement.module, statement.name) if p))
+            if top and known.startswith(f"{top}."):
+                _note(self.needs, known, Need.MENTIONED, evidence)
+                if top in self.modules.tops:
+                    self.paths.setdefault(top, evidence)
+
+    def _star_is_open(self, module: str) -> bool:
+        """Whether an `__all__` that is computed says what a star import takes."""
+        return any(self.modules.sources[path].all_dynamic for path in self.modules.files.get(module, ())[:1])
 
     def _resolve(self, statement: Import, packages: tuple[str, ...]) -> Resolution:
         first = self.modules.resolve(statement, packages[0])
@@ -205,7 +226,7 @@ class _Collector:
                 return other
         return first
 
-    def _add_strings(self, source: Source) -> None:
+    def _add_strings(self, source: Source, packages: tuple[str, ...]) -> None:
         for text, line, _, _ in source.strings:
             evidence = Evidence(Place(source.path, line), f"string {text!r}")
             if "//" in text:
@@ -215,8 +236,9 @@ class _Collector:
         for callee, line, argument, form in source.dynamic:
             evidence = Evidence(Place(source.path, line), f"call of {callee}")
             if form in ("const", "prefix"):
-                self._mention(argument.strip("."), evidence)
-            elif form == "unknown" and _IMPORTING.search(callee):
+                for name in _named(argument, form, packages):
+                    self._mention(name, evidence)
+            if (form == "unknown" and _IMPORTING.search(callee)) or (form == "prefix" and "." not in argument):
                 self.dynamic.append(evidence)
 
     def _mention(self, dotted: str, evidence: Evidence) -> None:
@@ -229,13 +251,14 @@ class _Collector:
         if dotted in self.modules.folders:
             self.prefixes.setdefault(dotted, evidence)
 
-    def _add_chains(self, source: Source) -> None:
+    def _add_chains(self, source: Source, packages: tuple[str, ...]) -> None:
         bound: dict[str, str] = {}
         for statement in source.imports:
-            if statement.level or statement.name == "*":
+            if statement.name == "*":
                 continue
             if statement.name:
-                bound[statement.asname or statement.name] = f"{statement.module}.{statement.name}"
+                module = _absolute(statement.module, statement.level, packages[0])
+                bound[statement.asname or statement.name] = f"{module}.{statement.name}".lstrip(".")
             elif statement.asname:
                 bound[statement.asname] = statement.module
             else:
@@ -255,6 +278,18 @@ class _Collector:
         if label is not None:
             self.labels.setdefault(label, evidence)
 
+    def add_conftests(self) -> None:
+        """pytest loads the conftest.py of a test's folder and of those above it without any import."""
+        folder = self.target.folder
+        while True:
+            path = f"{folder}/conftest.py" if folder else "conftest.py"
+            if path in self.modules.sources:
+                for module in self.modules.names_of(path):
+                    _note(self.needs, module, Need.MENTIONED, Evidence(Place(path), "pytest loads it"))
+            if not folder:
+                return
+            folder = folder.rpartition("/")[0]
+
     def add_entry_points(self) -> None:
         """Modules that attributes name: `main_module`, `main_function`."""
         for attribute in ("main_module", "main_function"):
@@ -265,6 +300,25 @@ class _Collector:
             known = self.modules.longest_known(value)
             if known and known not in self.modules.owned(self.target):
                 _note(self.needs, known, Need.MUST if known == value else Need.MENTIONED, evidence)
+
+
+def _absolute(module: str, level: int, package: str) -> str:
+    """The dotted name of a module that is imported with `level` dots in a package."""
+    if not level:
+        return module
+    parts = package.split(".") if package else []
+    return ".".join((*parts[: max(len(parts) - level + 1, 0)], *([module] if module else ())))
+
+
+def _named(argument: str, form: str, packages: tuple[str, ...]) -> Iterator[str]:
+    """The dotted names that the argument of an import by value is, or begins with."""
+    if form == "prefix":
+        argument = argument[: argument.rfind(".") + 1]
+    rest = argument.lstrip(".")
+    for package in packages:
+        name = _absolute(rest.rstrip("."), len(argument) - len(rest), package)
+        if name:
+            yield name
 
 
 def _ignored(statement: Import, marks: SourceMarks) -> bool:
@@ -288,12 +342,13 @@ def _note(into: dict[str, tuple[Need, dict[Evidence, None]]], module: str, need:
 def collect(graph: TargetGraph, modules: Modules, known: Mapping[Label, TargetUses]) -> dict[Label, TargetUses]:
     """The uses of every Python target; `known` are those that need not be collected again."""
     found: dict[Label, TargetUses] = {}
-    for target in graph.python:
+    for target in (target for _, target in sorted(graph.targets.items()) if target.rule.python or target.reads):
         if target.label in known:
             found[target.label] = known[target.label]
             continue
         collector = _Collector(target, modules, graph.workspace)
-        for path in dict.fromkeys(src.path for src in target.srcs if src.path is not None):
+        paths = (*(src.path for src in target.srcs if src.path is not None), *target.reads)
+        for path in dict.fromkeys(paths):
             if not path.endswith((".py", ".pyi")):
                 continue
             source = modules.sources.get(path)
@@ -302,5 +357,7 @@ def collect(graph: TargetGraph, modules: Modules, known: Mapping[Label, TargetUs
             else:
                 collector.add_source(source)
         collector.add_entry_points()
+        if target.rule.role is Role.TEST:
+            collector.add_conftests()
         found[target.label] = collector.result()
     return found

@@ -89,6 +89,11 @@ def _difference(old: Target, new: Target, plus: set[Label], minus: set[Label], a
     has = {edge.label for edge in new.edges}
     if plus - has:
         return f"the added dep {sorted(plus - has)[0]} did not reach the target"
+    for leaf in new.leaves or (new.leaf,):
+        resolve = after.graph.workspace.resolve
+        real = {resolve(text, new.folder) for text in values.texts(leaf.args.get(new.rule.deps))}
+        if plus - real:
+            return f"the added dep {sorted(plus - real)[0]} did not reach the rule"
     left = minus & {edge.label for edge in new.edges if not edge.fixed}
     if left:
         return f"the dropped dep {sorted(left)[0]} is still there"
