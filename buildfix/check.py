@@ -14,9 +14,9 @@ from pathlib import Path
 from buildfix import conclude, diagnose, engine, markers, modules, proof, targets, uses, values, workspace, write
 from buildfix import config as configuration
 from buildfix.config import Config, ImportRoot, clean_path
-from buildfix.diagnose import Knowledge
 from buildfix.engine import Facts, Mode, Progress, Request, Symbols
 from buildfix.findings import Result, Summary
+from buildfix.knowledge import Knowledge
 from buildfix.labels import Label
 from buildfix.modules import Modules
 from buildfix.permits import Permits
@@ -86,14 +86,13 @@ def relative(root: Path, path: Path) -> str:
 
 def request(space: Workspace, config: Config, options: Options, overlay: Mapping[str, str] | None = None) -> Request:
     """The engine's request for a whole repository; with an overlay, for evaluating it again."""
-    text = resources.files("buildfix").joinpath("symbols", f"{space.dialect}.bzl").read_text("utf-8")
     return Request(
         root=str(space.root),
         dialect=space.dialect,
         cells=space.cells,
         aliases=dict(space.aliases),
         modes=_modes(space, config),
-        symbols=(Symbols(symbols_path(space), text),),
+        symbols=tuple(Symbols(path, text.decode()) for path, text in _symbols(space).items()),
         overlay=overlay or {},
         do=("evaluate",) if overlay is not None else ("evaluate", "scan"),
         ignore=space.ignore,
@@ -112,9 +111,13 @@ def _modes(space: Workspace, config: Config) -> tuple[Mode, ...]:
     return tuple(own) or (general,)
 
 
-def symbols_path(space: Workspace) -> str:
-    """The name under which the built-in symbols appear in call stacks."""
-    return f"<buildfix>/{space.dialect}.bzl"
+_SYMBOLS: Mapping[workspace.Dialect, tuple[str, ...]] = {"buck": ("buck.bzl", "common.bzl"), "bazel": ("common.bzl",)}
+
+
+def _symbols(space: Workspace) -> dict[str, bytes]:
+    """The built-in symbols' texts, by the name under which they appear in call stacks."""
+    folder = resources.files("buildfix").joinpath("symbols")
+    return {f"<buildfix>/{name}": folder.joinpath(name).read_bytes() for name in _SYMBOLS[space.dialect]}
 
 
 def load(space: Workspace, config: Config, options: Options, progress: Progress | None = None) -> Knowledge:
@@ -219,8 +222,8 @@ class Rerun:
 
     def read(self, path: str) -> bytes | None:
         """A build file's bytes, or those of the built-in symbols; None if it cannot be read."""
-        if path == symbols_path(self.space):
-            return resources.files("buildfix").joinpath("symbols", f"{self.space.dialect}.bzl").read_bytes()
+        if path.startswith("<buildfix>/"):
+            return _symbols(self.space).get(path)
         try:
             return (self.space.root / path).read_bytes()
         except OSError:

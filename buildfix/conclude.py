@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from buildfix.diagnose import Diagnosis, Knowledge, Missing, NotAnalysed, Unused
+from buildfix.diagnose import Diagnosis, Missing, NotAnalysed, Unused
 from buildfix.findings import Code, Confidence, Dependent, Evidence, Finding, Place, Reason
+from buildfix.knowledge import Knowledge
 from buildfix.labels import Label
 from buildfix.permits import Permits, Refusal
 from buildfix.proof import Proven
@@ -32,7 +33,6 @@ _UNUSED: Mapping[Reason, tuple[Confidence, bool]] = {
     Reason.NOT_IMPORT_ONLY: (Confidence.UNSAFE, False),
     Reason.UNKNOWN_KIND: (Confidence.UNSAFE, False),
     Reason.DYNAMIC_IMPORT: (Confidence.UNSAFE, False),
-    Reason.UNRESOLVED_IMPORT: (Confidence.UNSAFE, False),
     Reason.THIRD_PARTY: (Confidence.UNSAFE, False),
     Reason.OF_MACRO: (Confidence.DISPLAY, False),
     Reason.SHARED: (Confidence.DISPLAY, False),
@@ -71,7 +71,12 @@ class _Conclusion:
             pair = Pair(missing.target, missing.provider) if missing.provider else None
             if pair is not None:
                 told.add(pair)
-            key: tuple[object, ...] = (self._target(missing.target).family, missing.provider or missing.modules)
+            planned = pair in self._plan.adds  # one that is repaired does not stand for one that is not
+            key: tuple[object, ...] = (
+                self._target(missing.target).family,
+                missing.provider or missing.modules,
+                planned,
+            )
             if key not in families:  # what one call makes several times is told once
                 families.add(key)
                 yield self._missing(missing, pair)
@@ -79,7 +84,8 @@ class _Conclusion:
             if pair not in told:
                 yield self._rescue(pair, add)
         for unused in self._diagnosis.unused:
-            key = (self._target(unused.target).family, unused.dep, "unused")
+            planned = Pair(unused.target, unused.dep) in self._plan.drops
+            key = (self._target(unused.target).family, unused.dep, planned, "unused")
             if key not in families:
                 families.add(key)
                 yield from self._unused(unused)

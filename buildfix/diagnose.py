@@ -7,19 +7,16 @@ one why it may not be dropped. repair.py weighs them against the whole repositor
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 
 from buildfix import markers
-from buildfix.config import Config
-from buildfix.engine import Facts, Package, Problem
+from buildfix.engine import Package, Problem
 from buildfix.findings import Evidence, Place, Reason
+from buildfix.knowledge import Knowledge, has_made_sources, import_only
 from buildfix.labels import Label
-from buildfix.modules import Modules
 from buildfix.rules import Role
-from buildfix.targets import Edge, Target, TargetGraph
-from buildfix.thirdparty import ThirdParty
+from buildfix.targets import Edge, Target
 from buildfix.uses import Need, TargetUses
 
 
@@ -70,58 +67,6 @@ class Diagnosis:
     missing: tuple[Missing, ...]
     unused: tuple[Unused, ...]
     not_analysed: tuple[NotAnalysed, ...]
-
-
-@dataclass(frozen=True)
-class Knowledge:
-    """All that is known before anything is judged; `selected` says which targets were asked about."""
-
-    graph: TargetGraph
-    modules: Modules
-    uses: Mapping[Label, TargetUses]
-    third_party: ThirdParty
-    config: Config
-    facts: Facts = field(repr=False)
-    selected: Callable[[Target], bool] = lambda _: True
-    selected_folder: Callable[[str], bool] = lambda _: True
-
-    def behind(self, label: Label) -> tuple[Label, ...]:
-        """What a dep on `label` gives directly: itself, or, through an alias or a target without sources, what that
-        one gathers."""
-        known = self._behind.get(label)
-        if known is None:
-            known = self._behind[label] = tuple(self._gather(label, set()))
-        return known
-
-    @cached_property
-    def _behind(self) -> dict[Label, tuple[Label, ...]]:
-        return {}
-
-    def _gather(self, label: Label, seen: set[Label]) -> Iterator[Label]:
-        if label in seen:
-            return
-        seen.add(label)
-        yield label
-        target = self.graph.targets.get(label)
-        if target is not None and gathers(target, self.modules):
-            for edge in target.edges:
-                yield from self._gather(edge.label, seen)
-
-    def satisfied(self, target: Target, module: str) -> bool:
-        """Whether the target has the module itself, or from one of its direct deps."""
-        return module in self.modules.owned(target) or bool(self.suppliers(target, module))
-
-    def suppliers(self, target: Target, module: str) -> tuple[Edge, ...]:
-        """The entries of a target by which it gets a module directly."""
-        providers = self.modules.providers.get(module, ())
-        return tuple(edge for edge in target.edges if any(label in providers for label in self.behind(edge.label)))
-
-
-def gathers(target: Target, modules: Modules) -> bool:
-    """Whether a target only passes on what its deps provide."""
-    if target.rule.role is Role.ALIAS:
-        return True
-    return target.rule.role is Role.LIBRARY and not target.has_sources and not modules.owned(target)
 
 
 def diagnose(known: Knowledge) -> Diagnosis:
@@ -322,23 +267,6 @@ def _imports_any(modules: tuple[str, ...], uses: TargetUses) -> bool:
     )
 
 
-def import_only(target: Target, modules: Modules) -> bool:
-    """Whether a target can do nothing for its dependents but provide modules that are known."""
-    rule = target.rule
-    return rule.imports_only and bool(modules.owned(target)) and not _has_resources(target) and not _made(target)
-
-
-def _has_resources(target: Target) -> bool:
-    return any(bool(target.argument(name)) or target.strings(name) for name in target.rule.resources)
-
-
-def _made(target: Target) -> bool:
-    """Whether some of its sources are made by other targets, so that their modules are not known."""
-    return bool(target.unknown) or any(
-        src.path is None or not src.inner.endswith((".py", ".pyi")) for src in target.srcs
-    )
-
-
 def _can_be_judged(dep: Label, known: Knowledge) -> bool:
     """A dep whose modules are known: a Python library with sources, or an alias of one."""
     found = known.graph.targets.get(dep)
@@ -366,7 +294,7 @@ def _used(target: Target, dep: Label, uses: TargetUses, known: Knowledge) -> boo
 
 def _reasons(target: Target, dep: Label, edges: list[Edge], uses: TargetUses, known: Knowledge) -> Iterator[Reason]:
     provider = known.graph.targets[dep]
-    if uses.broken or uses.missing or _made(target):
+    if uses.broken or uses.missing or has_made_sources(target):
         yield Reason.SOURCE_NOT_ANALYSED
     if uses.dynamic:
         yield Reason.DYNAMIC_IMPORT
@@ -374,8 +302,6 @@ def _reasons(target: Target, dep: Label, edges: list[Edge], uses: TargetUses, kn
         yield Reason.NO_AUTODEPS
     if provider.rule.role is not Role.ALIAS and not import_only(provider, known.modules):
         yield Reason.NOT_IMPORT_ONLY
-    if uses.unresolved and _made(provider):
-        yield Reason.UNRESOLVED_IMPORT
     if target.rule.guessed:
         yield Reason.UNKNOWN_KIND
 

@@ -39,16 +39,12 @@ class Reason(StrEnum):
     GENERATED_FILE = "the build file is generated"
     SOURCE_NOT_ANALYSED = "a source of the target could not be analysed"
     PACKAGE_NOT_ANALYSED = "a package that could rely on it could not be analysed"
-    UNRESOLVED_IMPORT = "an unresolved import could be served by it"
     DYNAMIC_IMPORT = "a dynamic import could be served by it"
     EVIDENCE = "there is other evidence that it is used"
     GUARDED_IMPORT = "the import is guarded"
-    TYPE_CHECKING_IMPORT = "the import is for type checking only"
     NOT_IMPORT_ONLY = "the dep does more than provide modules"
     UNKNOWN_KIND = "the rule's kind is not known for certain"
-    OUTSIDE_REPOSITORY = "the dep lies outside the repository"
     THIRD_PARTY = "the dep is third-party code"
-    NO_SOURCES = "the target has no sources of its own"
     RELIED_ON = "a target that gets a module through it cannot be given the dep directly"
     WOULD_CYCLE = "the dep would close a cycle"
     NOT_VISIBLE = "the dep is not visible from the target"
@@ -59,9 +55,7 @@ class Reason(StrEnum):
     OF_MACRO = "a macro gives it to all its targets"
     SHARED = "the entry is shared with targets that need it"
     CONDITIONAL = "the dep is declared under a condition only"
-    OUTSIDE_PATHS = "the file may not be written (--only-under)"
     NOT_PROVEN = "evaluating the edited files did not give the expected result"
-    PUBLIC = "the target is public: dependents outside the repository cannot be seen"
 
 
 @dataclass(frozen=True, slots=True, order=True)

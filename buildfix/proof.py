@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from buildfix import edits, repair, verify
-from buildfix.diagnose import Diagnosis, Knowledge
+from buildfix.diagnose import Diagnosis
 from buildfix.edits import Change, EditError
 from buildfix.findings import FileChange, Reason
+from buildfix.knowledge import Knowledge
 from buildfix.permits import Permits, Refusal
 from buildfix.reach import Pair, Reach
 from buildfix.repair import Plan

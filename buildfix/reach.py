@@ -10,8 +10,8 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from buildfix.diagnose import Knowledge, import_only
 from buildfix.findings import Place
+from buildfix.knowledge import Knowledge, import_only
 from buildfix.labels import Label
 from buildfix.rules import Role
 from buildfix.targets import Target, TargetGraph
@@ -329,20 +329,21 @@ class Reach:
         return tuple(self.labels[node] for node in bits_of(bits))
 
     def lost_in(self, after: Knowledge) -> Iterator[tuple[Label, str]]:
-        """(target, module or label) of all that is used and reached here, and not reached in the graph of `after`."""
+        """(target, module or label) of all that is used and reached here, and not reached in the graph of `after`, in
+        any mode and branch."""
         other = Reach(after)
         same = other.labels == self.labels
+        ours = (self._before, *(before for _, before in self._worlds))
+        theirs = (other._before, *(before for _, before in other._worlds))
         for label, wanted in self._wanted.items():
             node, there = self.number[label], other.number.get(label)
-            had = self._before[node]
             if there is None:
                 continue
-            has = other._before[there] if same else self._renumbered(other, other._before[there])
-            if not had & ~has:
-                continue
-            for module, _, providers in wanted:
-                if providers & had and not providers & has:
-                    yield label, module or str(self._named(providers)[0])
+            for before, now in zip(ours, theirs, strict=False):
+                has = now[there] if same else self._renumbered(other, now[there])
+                if before[node] & ~has:
+                    for loss in self._lost(label, wanted, before[node], has):
+                        yield label, loss.module or str(loss.providers[0])
 
     def _renumbered(self, other: Reach, bits: int) -> int:
         named = (other.labels[node] for node in bits_of(bits))

@@ -13,8 +13,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from buildfix import diagnose
-from buildfix.diagnose import Diagnosis, Knowledge, Missing, Unused
+from buildfix.diagnose import Diagnosis, Missing, Unused
 from buildfix.findings import Reason
+from buildfix.knowledge import Knowledge
 from buildfix.labels import Label
 from buildfix.permits import Permits, Refusal
 from buildfix.reach import Loss, Pair, Reach
@@ -124,12 +125,32 @@ class _Decider:
         """Plan to declare unconditionally what is declared under a condition only: never in both places."""
         target = self._known.graph.targets[pair.target]
         entries = self._permits.drop(target, pair.dep)
+        limited = self._limited(pair.dep)
         if isinstance(entries, Refusal):
             self._hold(pair, Refusal(Reason.CONDITIONAL, condition), entries)
+        elif limited is not None:
+            self._hold(pair, Refusal(Reason.CONDITIONAL, f"{condition}; {limited} is not for every configuration"))
         elif any(self._permits.owners(entry) != {pair.target} for entry in entries):
             self._hold(pair, Refusal(Reason.CONDITIONAL, condition), Refusal(Reason.SHARED, str(entries[0].line)))
         elif not self._add(pair, entries[0].text or "", rescue=False, moved=entries):
             self._hold(pair, Refusal(Reason.CONDITIONAL, condition))
+
+    def _limited(self, dep: Label) -> Label | None:
+        """A target at or below a dep that cannot be built in every configuration, or is not the same in all."""
+        seen, todo = {dep}, [dep]
+        while todo:
+            target = self._known.graph.targets.get(todo.pop())
+            if target is None:
+                continue
+            if any(target.argument(name) for name in ("target_compatible_with", "compatible_with")):
+                return target.label
+            if any(src.condition for src in target.srcs) or any(edge.condition for edge in target.edges):
+                return target.label
+            for edge in target.edges:
+                if edge.label not in seen:
+                    seen.add(edge.label)
+                    todo.append(edge.label)
+        return None
 
     def _add(self, pair: Pair, spelling: str, rescue: bool, moved: tuple[Element, ...] = ()) -> bool:
         """Plan an add, if nothing speaks against it; says whether it is planned."""

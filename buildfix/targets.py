@@ -180,7 +180,8 @@ class _Builder:
         editable = (rule.deps,) if rule.deps else ()
         if rule.role is Role.ALIAS:
             editable = ("actual", *(("deps",) if rule.deps else ()))
-        for attribute in (*editable, *rule.fixed_deps, *rule.partial_deps):
+        carried = ("data",) if rule.python and self.workspace.dialect == "bazel" else ()
+        for attribute in (*editable, *rule.fixed_deps, *rule.partial_deps, *carried):
             if attribute == "external_deps":
                 continue  # names of an external table, not labels
             fixed = attribute not in editable or rule.role is Role.ALIAS
@@ -188,6 +189,8 @@ class _Builder:
                 for entry in values.entries(view.args.get(attribute)).items:
                     if attribute in rule.partial_deps and "//" not in entry.text and ":" not in entry.text:
                         continue  # the platform's name or pattern
+                    if attribute in carried and not labels.looks_like_label(entry.text):
+                        continue  # a file
                     label = self.workspace.resolve(entry.text, folder)
                     if label is not None:
                         condition = entry.condition or (attribute if attribute in rule.partial_deps else "")

@@ -55,13 +55,6 @@ class TargetUses:
     dynamic: tuple[Evidence, ...] = ()
     frozen: bool = False
 
-    def must(self, strict_typing: bool = False) -> Iterator[tuple[str, tuple[Evidence, ...]]]:
-        """(module, evidence) of the plainly imported modules."""
-        least = Need.TYPE_CHECKING if strict_typing else Need.MUST
-        for module, (need, evidence) in self.needs.items():
-            if need is Need.MUST or (strict_typing and need is least):
-                yield module, evidence
-
 
 # --- what an import's surroundings make of it ------------------------------------------------------------------------
 

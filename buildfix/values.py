@@ -42,11 +42,6 @@ def pairs(value: Any) -> tuple[Pair, ...]:
     return tuple(_pairs(value, ""))
 
 
-def text(value: Any) -> str | None:
-    """The value if it is a plain string."""
-    return value if isinstance(value, str) else None
-
-
 def texts(value: Any) -> tuple[str, ...]:
     """All strings of a list-like value, whatever their condition."""
     return tuple(entry.text for entry in entries(value).items)

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from buildfix import diagnose, values
-from buildfix.diagnose import Knowledge
 from buildfix.engine import Call
+from buildfix.knowledge import Knowledge
 from buildfix.labels import Label
 from buildfix.reach import Pair, Reach
 from buildfix.targets import Target
@@ -80,7 +80,7 @@ def _targets(before: Knowledge, after: Knowledge, adds: frozenset[Pair], drops: 
         message = _difference(old, new, plus, minus, after)
         if message:
             yield Doubt(label, old.folder, message)
-    for label in set(after.graph.targets) - set(before.graph.targets):
+    for label in sorted(set(after.graph.targets) - set(before.graph.targets)):
         yield Doubt(label, after.graph.targets[label].folder, "the target is new")
 
 
@@ -140,7 +140,7 @@ def _losses(before: Knowledge, after: Knowledge, reach: Reach) -> Iterator[Doubt
 
 def _again(after: Knowledge, adds: frozenset[Pair], drops: frozenset[Pair]) -> Iterator[Doubt]:
     targets: Mapping[Label, Target] = after.graph.targets
-    for label in {pair.target for pair in (*adds, *drops)}:
+    for label in sorted({pair.target for pair in (*adds, *drops)}):
         target = targets.get(label)
         if target is None or label not in after.uses:
             continue

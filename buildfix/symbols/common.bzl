@@ -1,4 +1,4 @@
-"""Meanings of well-known Bazel symbols, for loads that cannot be resolved here."""
+"""Meanings of symbols that both dialects load from libraries: skylib's paths."""
 
 def _paths_basename(p):
     return p.rpartition("/")[-1]

@@ -1,0 +1,94 @@
+"""All that is known of a repository before anything is judged, and the plain questions that it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from buildfix.config import Config
+from buildfix.engine import Facts
+from buildfix.labels import Label
+from buildfix.modules import Modules
+from buildfix.rules import Role
+from buildfix.targets import Edge, Target, TargetGraph
+from buildfix.thirdparty import ThirdParty
+from buildfix.uses import TargetUses
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """All that is known before anything is judged; `selected` says which targets were asked about."""
+
+    graph: TargetGraph
+    modules: Modules
+    uses: Mapping[Label, TargetUses]
+    third_party: ThirdParty
+    config: Config
+    facts: Facts = field(repr=False)
+    selected: Callable[[Target], bool] = lambda _: True
+    selected_folder: Callable[[str], bool] = lambda _: True
+
+    def behind(self, label: Label) -> tuple[Label, ...]:
+        """What a dep on `label` gives directly: itself, or, through an alias or a target without sources, what that
+        one gathers."""
+        known = self._behind.get(label)
+        if known is None:
+            known = self._behind[label] = tuple(self._gather(label, set()))
+        return known
+
+    @cached_property
+    def _behind(self) -> dict[Label, tuple[Label, ...]]:
+        return {}
+
+    def _gather(self, label: Label, seen: set[Label]) -> Iterator[Label]:
+        if label in seen:
+            return
+        seen.add(label)
+        yield label
+        target = self.graph.targets.get(label)
+        if target is not None and gathers(target, self.modules):
+            for edge in target.edges:
+                yield from self._gather(edge.label, seen)
+
+    def satisfied(self, target: Target, module: str) -> bool:
+        """Whether the target has the module itself, or from one of its direct deps."""
+        return module in self.modules.owned(target) or bool(self.suppliers(target, module))
+
+    def suppliers(self, target: Target, module: str) -> tuple[Edge, ...]:
+        """The entries of a target by which it gets a module directly."""
+        providers = self.modules.providers.get(module, ())
+        return tuple(
+            edge
+            for edge in target.edges
+            if edge.attribute != "data" and any(label in providers for label in self.behind(edge.label))
+        )  # what stands in data is carried along, not declared
+
+
+def gathers(target: Target, modules: Modules) -> bool:
+    """Whether a target only passes on what its deps provide."""
+    if target.rule.role is Role.ALIAS:
+        return True
+    return target.rule.role is Role.LIBRARY and not target.has_sources and not modules.owned(target)
+
+
+def import_only(target: Target, modules: Modules) -> bool:
+    """Whether a target can do nothing for its dependents but provide modules that are known."""
+    rule = target.rule
+    return (
+        rule.imports_only
+        and bool(modules.owned(target))
+        and not _has_resources(target)
+        and not has_made_sources(target)
+    )
+
+
+def _has_resources(target: Target) -> bool:
+    return any(bool(target.argument(name)) or target.strings(name) for name in target.rule.resources)
+
+
+def has_made_sources(target: Target) -> bool:
+    """Whether some of its sources are made by other targets, so that their modules are not known."""
+    return bool(target.unknown) or any(
+        src.path is None or not src.inner.endswith((".py", ".pyi")) for src in target.srcs
+    )
