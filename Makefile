@@ -19,6 +19,9 @@ help:
 	@echo 'make bench   time and memory of a check, beside reading the files (BENCH=path)'
 	@echo 'make clean   remove everything that make built'
 
+# The tests compare with the real buildifier; the Go module proxy has it wherever Go is.
+BUILDIFIER := github.com/bazelbuild/buildtools/buildifier@v0.0.0-20260904073137-eaa4d125b423
+
 $(STAMP): pyproject.toml hatch_build.py $(ENGINE)
 	@command -v $(PYTHON) >/dev/null || \
 	  { echo "error: $(PYTHON) is not on PATH; buildfix needs Python 3.11 or newer (PYTHON=... picks one)" >&2; exit 1; }
@@ -45,8 +48,13 @@ test-go: $(STAMP)
 	cd engine && $(GO_PATH) go test ./...
 
 .PHONY: test-python
-test-python: $(STAMP) test-go
-	$(BIN)/python -m pytest -n auto
+test-python: $(STAMP) test-go $(BIN)/buildifier
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -n auto
+
+$(BIN)/buildifier: Makefile | $(STAMP)
+	@echo 'installing buildifier ...'
+	@$(GO_PATH) GOBIN="$(CURDIR)/$(BIN)" go install $(BUILDIFIER)
+	@touch $@
 
 .PHONY: lint
 lint: $(STAMP)

@@ -32,10 +32,11 @@ from typing import NamedTuple
 from buildfix import check, config, diagnose, edits, proof, workspace
 from buildfix.buildfile import BuildFile, BuildFileError, Span
 from buildfix.config import ConfigError
-from buildfix.diagnose import Diagnosis, Knowledge
+from buildfix.diagnose import Diagnosis
 from buildfix.edits import Change, ListChange
 from buildfix.engine import EngineError
 from buildfix.findings import FileChange, Reason
+from buildfix.knowledge import Knowledge, import_only
 from buildfix.labels import Label
 from buildfix.permits import Permits, Refusal
 from buildfix.proof import Proven
@@ -49,7 +50,14 @@ from buildfix.workspace import WorkspaceError
 
 # Reasons that depend on more than the target itself: with one of these, a miss may be another mutation's doing.
 _JOINT = frozenset(
-    (Reason.WOULD_CYCLE, Reason.RELIED_ON, Reason.NOT_PROVEN, Reason.NOT_IMPORT_ONLY, Reason.SHARED, Reason.NOT_VISIBLE)
+    (
+        Reason.AMBIGUOUS,
+        Reason.NOT_IMPORT_ONLY,
+        Reason.NOT_PROVEN,
+        Reason.NOT_VISIBLE,
+        Reason.RELIED_ON,
+        Reason.WOULD_CYCLE,
+    )
 )
 _EXAMPLES = 3
 
@@ -62,7 +70,8 @@ class Mutation:
     """One dep taken out of, or put into, the list of one call site.
 
     `targets` are those that lose the dep though it is evident, or get it; `owners` all that the list feeds. `changes`
-    belong to `file`; `lists` are the spans of the lists that they change there, `call` that of the call site.
+    belong to `file`; `lists` are the spans of the lists that they change there, `call` that of the call site. `doubt`
+    says what, known beforehand, keeps anyone from changing the target or from saying that it needs no such dep.
     """
 
     kind: str
@@ -77,6 +86,7 @@ class Mutation:
     targets: frozenset[Label]
     owners: frozenset[Label]
     family: tuple[object, ...] = field(repr=False)
+    doubt: str = ""
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}: {self.target} {'-' if self.kind == 'deletion' else '+'} {self.dep}"
@@ -107,11 +117,6 @@ class Outcome:
     reason: str = ""
     detail: str = ""
     joint: bool = False
-
-    @property
-    def kept(self) -> bool:
-        """Whether people asked, by a marker, that nothing be changed there."""
-        return not self.undone and any(reason in self.reason for reason in (Reason.NO_AUTODEPS, Reason.MARKED))
 
 
 # --- the unmutated repository ----------------------------------------------------------------------------------------
@@ -202,7 +207,7 @@ class Base:
         options = check.Options(jobs=jobs)
         self.known = check.load(space, settings, options)
         self.rerun = check.Rerun(space, settings, options, self.known)
-        self.sites = Sites(self.known.facts.calls, self.known.facts.packages, self.rerun.read)
+        self.sites = Sites(self.known.facts, self.rerun.read)
         self.permits = Permits(self.known.graph, self.sites, settings)
         self.graph = Graph(self.known)
         everything = diagnose.diagnose(self.known)
@@ -223,19 +228,45 @@ class Base:
         call = file.call_at(frame.line, frame.col)
         return file.span(call) if call is not None else None
 
+    def marked(self, target: Target) -> str:
+        """The marker by which people keep the target from being changed, if there is one."""
+        answer = self.permits.add(target)
+        kept = isinstance(answer, Refusal) and answer.reason in (Reason.MARKED, Reason.NO_AUTODEPS)
+        return str(answer.reason) if isinstance(answer, Refusal) and kept else ""
+
+    def unknown(self, target: Target) -> str:
+        """What keeps anyone from saying what the target uses, if there is anything."""
+        uses = self.known.uses[target.label]
+        if uses.dynamic:
+            return "it imports by value"
+        if uses.broken or uses.missing or target.unknown or any(src.path is None for src in target.srcs):
+            return "not all of its sources are known"
+        return "its rule is guessed" if target.rule.guessed else ""
+
     @cached_property
     def providers(self) -> Mapping[Label, int]:
         """For each Python target the nodes that have a module which it uses in whatever way."""
-        modules = self.known.modules.providers
-        return {
-            target.label: self.graph.mask(
-                provider
-                for module in self.known.uses[target.label].needs
-                if module not in self.known.modules.owned(target)
-                for provider in modules.get(module, ())
-            )
-            for target in self.known.graph.python
-        }
+        modules, found = self.known.modules, dict[Label, int]()
+        for target in self.known.graph.python:
+            uses = self.known.uses[target.label]
+            used = set(uses.needs).union(*(modules.below(prefix) for prefix in uses.prefixes)) - modules.owned(target)
+            found[target.label] = self.graph.mask(p for module in used for p in modules.providers.get(module, ()))
+        return found
+
+    @cached_property
+    def unseen(self) -> int:
+        """The nodes that a source may use of which no target is known, as its package could not be evaluated."""
+        modules = self.known.modules
+        packages = {package.path for package in self.known.graph.packages}
+        found: set[Label] = set()
+        for path, source in modules.sources.items():
+            folder = path.rpartition("/")[0]
+            while folder and folder not in packages:
+                folder = folder.rpartition("/")[0]
+            for statement in source.imports if folder in self.known.graph.incomplete else ():
+                one = modules.resolve(statement, modules.package_of(path))
+                found.update(p for module in (*one.needs, *one.touches) for p in modules.providers.get(module, ()))
+        return self.graph.mask(found)
 
 
 def deletions(base: Base) -> tuple[list[Mutation], list[Skipped]]:
@@ -322,6 +353,7 @@ def _deletion(base: Base, dep: Label, entries: list[Entry], targets: list[Target
         frozenset(target.label for target in targets),
         frozenset(owners | {target.label for target in targets}),
         first.family,
+        base.marked(first),
     )
 
 
@@ -370,12 +402,13 @@ def _injection(base: Base, target: Target, library: Label, place: AddPlace, owne
         python,
         owners,
         target.family,
+        base.marked(target) or base.unknown(target),
     )
 
 
 class _Chooser:
-    """Picks libraries that are of no use: nobody who would get one through the injected edge uses anything of it, and
-    all that it brings along can do nothing but be imported."""
+    """Picks libraries that are of no use: nobody who would get one through the injected edge, nor a source whose
+    targets are not known, uses anything of it, and all that it brings along can do nothing but be imported."""
 
     def __init__(self, base: Base, seed: int) -> None:
         self._base = base
@@ -386,10 +419,10 @@ class _Chooser:
             for target in known.graph.python
             if target.rule.role is Role.LIBRARY
             and target.rule.dependable
-            and diagnose.import_only(target, known.modules)
+            and import_only(target, known.modules)
             and not diagnose.avoided(target)
         ]
-        harmless = {t.label for t in known.graph.python if diagnose.import_only(t, known.modules)}
+        harmless = {t.label for t in known.graph.python if import_only(t, known.modules)}
         useful = graph.mask(label for label in graph.labels if label not in harmless)
         self._bad = {
             label: (mask | useful) & ~graph.reached[graph.number[label]] for label, mask in base.providers.items()
@@ -402,7 +435,7 @@ class _Chooser:
         had = 0
         for label in owners:
             had |= graph.reached_or_named[graph.number[label]]
-        bad = mine
+        bad = mine | self._base.unseen
         for label, mask in self._bad.items():
             if graph.reached[graph.number[label]] & mine:
                 bad |= mask
@@ -532,7 +565,7 @@ def run(base: Base, mutations: Sequence[Mutation]) -> Ran:
     mutated = scratch.evaluate({})
     selected = {label for mutation in mutations for label in mutation.owners}
     mutated = replace(mutated, selected=lambda target: target.label in selected, selected_folder=lambda folder: False)
-    sites = Sites(mutated.facts.calls, mutated.facts.packages, scratch.read)
+    sites = Sites(mutated.facts, scratch.read)
     permits, reach = Permits(mutated.graph, sites, mutated.config), Reach(mutated)
     diagnosis = _new(diagnose.diagnose(mutated), base)
     proven = proof.prove(mutated, diagnosis, scratch, sites, permits, reach)
@@ -595,13 +628,14 @@ class _Judge:
             return ("found unused, and neither dropped nor held" if known else "not found unused"), "", True
         needs = self.after.uses[label].needs
         for one in self.diagnosis.missing:
-            if one.target != label or mutation.dep not in (*one.choices, *self._havers(one.modules)):
+            behind = {*self.mutated.behind(mutation.dep)}
+            if one.target != label or not behind & {*one.choices, *self._havers(one.modules)}:
                 continue
             if one.provider is not None and one.provider != mutation.dep:
                 planned = Pair(label, one.provider) in self.proven.plan.adds
                 what = "came back as another provider" if planned else "another provider was chosen, and held"
                 held = self.proven.plan.held.get(Pair(label, one.provider), ())
-                return what, f"{one.provider}; {_told(held)[1]}" if held else str(one.provider), not planned
+                return what, f"{one.provider}; {_told(held)[1]}" if held else str(one.provider), True
             choices = " or ".join(map(str, one.choices))
             return ", ".join(one.reasons) or "no provider", choices, bool(_JOINT & set(one.reasons))
         still = [m for m, (need, _) in needs.items() if need is Need.MUST and mutation.dep in self._havers((m,))]
@@ -638,19 +672,22 @@ class _Judge:
         )
 
     def _where(self, mutation: Mutation) -> str:
+        if mutation.kind == "injection":
+            return "an empty attribute is left" if not mutation.lists else "the layout stays as the injection made it"
         places = self.proven.plan.adds.get(Pair(mutation.target, mutation.dep))
         kinds = {"list": "into another list", "attribute": "as a new attribute", "extend": "as a list added to it"}
         return kinds.get(places.place.kind, "elsewhere") if places else "elsewhere"
 
     def _lines(self, mutation: Mutation) -> str:
+        if mutation.kind == "injection":
+            return ""
         spots = [spot for label in sorted(mutation.targets) for spot in self._places(mutation, label)[0]][:1]
         nows = [spot for label in sorted(mutation.targets) for spot in self._places(mutation, label)[1]][:1]
         return f"index {spots[0][1] if spots else '?'}, now {nows[0][1] if nows else '?'}"
 
     @cached_property
     def _sites(self) -> Sites:
-        calls, packages = self.after.facts.calls, self.after.facts.packages
-        return Sites(calls, packages, lambda path: self.files.get(path) or self.base.rerun.read(path))
+        return Sites(self.after.facts, lambda path: self.files.get(path) or self.base.rerun.read(path))
 
     @cached_property
     def _permits(self) -> Permits:
@@ -720,12 +757,12 @@ def audit(
     gained: set[tuple[Label, Label]] = set()
     dropped: set[tuple[Label, Label]] = set()
     for label in sorted(mutated.graph.targets.keys() | after.graph.targets.keys()):
-        had, has = set(mutated.graph.deps(label)), set(after.graph.deps(label))
-        gained |= {(label, dep) for dep in has - had}
-        dropped |= {(label, dep) for dep in had - has}
         if label not in after.graph.targets or label not in mutated.graph.targets:
             yield f"{label} {'is gone' if label in mutated.graph.targets else 'is new'}"
             continue
+        had, has = set(mutated.graph.deps(label)), set(after.graph.deps(label))
+        gained |= {(label, dep) for dep in has - had}
+        dropped |= {(label, dep) for dep in had - has}
         old, new = mutated.graph.targets[label], after.graph.targets[label]
         ignored = {old.rule.deps} if has != had else set()
         for one, other in ((old.leaf, new.leaf), (old.written, new.written)):
@@ -733,20 +770,32 @@ def audit(
             yield from (f"{label}: {n} changed" for n in sorted(names) if one.args.get(n) != other.args.get(n))
     for target, dep in sorted(dropped - injected):
         yield f"{target} lost {dep}, which was not injected"
-    for target, dep in sorted(gained - deleted):
-        if not _explained(base, target, dep):
+    shared: Counter[Mutation] = Counter()
+    behind = {(label, given) for label, dep in deleted for given in base.known.behind(dep)}
+    for target, dep in sorted(gained - behind):
+        if _explained(base, target, dep):
+            continue
+        family = after.graph.targets[target].family
+        with_it = next((m for m in mutations if dep in base.known.behind(m.dep) and m.family == family), None)
+        if with_it is not None:
+            shared[with_it] += 1
+        else:
             yield f"{target} gained {dep}, which it does not import"
+    for mutation, count in shared.items():
+        yield f"{mutation}: {count} others of the call site gained it too, and do not import it"
     graph = Graph(after)
     for target, dep in sorted(gained):
         known = dep in base.known.graph.deps(target)
         if not known and graph.reached_or_named[graph.number[dep]] >> graph.number[target] & 1:
             yield f"{target} gained {dep}, which reaches it"
-    yield from _unreached(mutated, after, graph)
+    yield from dict.fromkeys(_unreached(mutated, after, graph))
     errors = Counter((p.path, e.kind, e.message) for p in after.facts.packages for e in p.errors)
     errors -= Counter((p.path, e.kind, e.message) for p in base.known.facts.packages for e in p.errors)
     yield from (f"new error in {path}: {kind}: {message}" for path, kind, message in errors)
     touched = {m.file for m in mutations}
-    touched |= {base.known.graph.targets[target].place.file for target, _ in gained | dropped}
+    touched |= {
+        after.graph.targets[target].place.file for target, _ in gained | dropped if target in after.graph.targets
+    }
     yield from (f"{change.path} was edited" for change in changes if change.path not in touched)
 
 
@@ -816,7 +865,8 @@ def measure(base: Base, mutations: Sequence[Mutation], jobs: int, say: Say) -> R
         ran = run_all(base, group(base, left), jobs, say)
         outcomes |= {outcome.mutation: outcome for one in ran for outcome in one.outcomes}
         violations |= dict.fromkeys(text for one in ran for text in one.violations)
-        left = [m for m in left if not outcomes[m].undone and outcomes[m].joint]
+        company = [outcome for one in ran if len(one.outcomes) > 1 for outcome in one.outcomes]
+        left = [outcome.mutation for outcome in company if not outcome.undone and outcome.joint]
     return Ran([outcomes[mutation] for mutation in mutations], list(violations))
 
 
@@ -836,7 +886,7 @@ def table(kind: str, outcomes: Sequence[Outcome]) -> Iterator[str]:
         yield "| form of `deps` | injected | went | to the byte |"
         yield "|---|--:|--:|--:|"
     groups = [(form, by_form[form]) for form in forms]
-    groups += [("all", list(outcomes)), ("where no marker forbids it", [o for o in outcomes if not o.kept])]
+    groups += [("all", list(outcomes)), ("all without a doubt", [o for o in outcomes if not o.mutation.doubt])]
     for name, rows in groups:
         counts = [sum(o.undone for o in rows)]
         if kind == "deletion":

@@ -14,7 +14,7 @@ Guards = tuple[tuple[ast.If | ast.For, bool], ...]
 class Binding(NamedTuple):
     """A statement that binds or changes a name. `key` is set where it changes one key of the dict of that name.
 
-    `how`: set, extend, append, for, unpack, def, load, update.
+    `how`: set, extend, append, for, unpack, def, load, update; passed: to a function that may change it.
     """
 
     how: str
@@ -37,6 +37,12 @@ def accepts(function: Function, name: str) -> bool:
     arguments = function.args
     named = (*arguments.args, *arguments.kwonlyargs)
     return arguments.kwarg is not None or any(argument.arg == name for argument in named)
+
+
+def named(function: Function, name: str) -> bool:
+    """Whether a function has a parameter of that name."""
+    arguments = function.args
+    return any(a.arg == name for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs))
 
 
 def position_of(function: Function | None, name: str) -> int | None:
@@ -92,6 +98,11 @@ def bindings_of(file: BuildFile, statement: ast.stmt, guards: Guards) -> Iterato
                     yield keyword.arg, Binding("load", start, guards, call)
         case ast.Expr(value=ast.Call(func=ast.Attribute(value=owner, attr=method), args=args, keywords=keywords)):
             yield from _mutation(owner, method, args, keywords, start, guards)
+        case ast.Expr(value=ast.Call() as call):
+            # The function may change what is passed to it. That shows once the statement is over.
+            for argument in (*call.args, *(k.value for k in call.keywords if k.arg)):
+                if isinstance(argument, ast.Name):
+                    yield argument.id, Binding("passed", file.end(statement), guards, call)
 
 
 def _targets(target: ast.expr, value: ast.expr, start: int, guards: Guards) -> Iterator[tuple[str, Binding]]:

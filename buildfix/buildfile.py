@@ -163,6 +163,23 @@ class BuildFile:
         """The node that each node stands in."""
         return {child: node for node in self.nodes for child in ast.iter_child_nodes(node)}
 
+    @cached_property
+    def seems_formatted(self) -> bool:
+        """Whether there is no sign that buildifier has not formatted this build file: a list of several entries on one
+        line outside of functions, a keyword without ` = `, single quotes."""
+        return not any(map(self._is_odd, self.nodes))
+
+    def _is_odd(self, node: ast.AST) -> bool:
+        match node:
+            case ast.List(elts=[_, _, *_]):
+                return node.lineno == node.end_lineno and self.function_at(self.start(node)) is None
+            case ast.keyword(arg=str(name)):
+                end = self.start(node) + len(name.encode())
+                return self.data[end : end + 3] != b" = "
+            case ast.Constant(value=str(text)):
+                return self.data[self.start(node)] == 0x27 and '"' not in text
+        return False
+
     # Comments
 
     @cached_property
@@ -198,6 +215,11 @@ class BuildFile:
             if parent.lineno == parent.end_lineno:
                 found += self._after(self.end(parent))
         return _in_order(found)
+
+    def statement_comments(self, node: ast.AST) -> tuple[Comment, ...]:
+        """The comments of the statement that a node stands in: above it, inside it, and behind it."""
+        start, end = self.span(self.statement(node))
+        return _in_order([*self._above(self.line(start), start), *self.comments_between(start, end), *self._after(end)])
 
     def attribute_comments(self, call: ast.Call, name: str) -> tuple[Comment, ...]:
         """The comments of a call's keyword argument: above it, after its opening bracket, after its last line."""
@@ -360,6 +382,11 @@ def parse_tree(path: str, data: bytes) -> ast.Module:
 
 def _line_starts(data: bytes) -> tuple[int, ...]:
     return (0, *(match.end() for match in _LINE_BREAK.finditer(data)))
+
+
+def is_none(node: ast.AST) -> bool:
+    """Whether an expression is a literal `None`."""
+    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _inner(value: ast.expr) -> Iterator[ast.AST]:

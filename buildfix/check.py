@@ -57,7 +57,7 @@ def check(
 def judge(known: Knowledge, rerun: Rerun) -> Result:
     """Diagnose, decide, prove, conclude."""
     diagnosis = diagnose.diagnose(known)
-    sites = Sites(known.facts.calls, known.facts.packages, rerun.read)
+    sites = Sites(known.facts, rerun.read)
     permits = Permits(known.graph, sites, known.config)
     reach = Reach(known)
     proven = proof.prove(known, diagnosis, rerun, sites, permits, reach)
@@ -232,7 +232,7 @@ class Rerun:
     def evaluate(self, overlay: Mapping[str, str]) -> Knowledge:
         """What would be known if the files of `overlay` had that text; the sources are those already scanned."""
         facts = engine.run(request(self.space, self.config, self.options, overlay))
-        again = Facts(facts.packages, facts.calls, self.known.facts.sources, facts.walk, facts.stats, facts.peak_mb)
+        again = replace(facts, sources=self.known.facts.sources)
         return know(again, self.space, self.config, self.options, self.known)
 
 

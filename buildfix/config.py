@@ -72,6 +72,8 @@ def parse(text: str, name: str = "buildfix.yaml") -> Config:
         raise ConfigError(f"{name}:{line}: not valid YAML: {error.problem or error.context}") from error
     except yaml.YAMLError as error:
         raise ConfigError(f"{name}: not valid YAML: {error}") from error
+    except RecursionError as error:
+        raise ConfigError(f"{name}: nested too deeply") from error
     if node is None:
         return Config()
     reader = _Reader(name)
@@ -141,10 +143,16 @@ class _Reader:
 
     def import_root(self, node: yaml.Node) -> ImportRoot:
         if isinstance(node, yaml.ScalarNode):
-            return ImportRoot(clean_path(self.string(node)), "")
+            return ImportRoot(self.folder(node), "")
         values = self.mapping(node, allowed=("path", "prefix"))
-        read = {key: self.string(value) for key, value in values.items()}
-        return ImportRoot(clean_path(read.get("path", "")), read.get("prefix", "").strip("."))
+        prefix = self.string(values["prefix"]).strip(".") if "prefix" in values else ""
+        return ImportRoot(self.folder(values["path"]) if "path" in values else "", prefix)
+
+    def folder(self, node: yaml.Node) -> str:
+        text = self.string(node)
+        if text.startswith("/") or ".." in text.replace("\\", "/").split("/"):
+            raise self.fail(node, f"expected a folder relative to the root and below it, found {text!r}")
+        return clean_path(text)
 
 
 def clean_path(text: str) -> str:

@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-PROTOCOL_VERSION = 1
+PROTOCOL_VERSION = 2
 
 
 class EngineError(Exception):
@@ -47,22 +47,40 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 class Load(msgspec.Struct, frozen=True):
-    """A `load` statement: the file it stands in, the module as written, and where that was found."""
+    """What a file loads: the module as written, and where that was found."""
 
-    file: str = msgspec.field(name="from")
     module: str
     how: Literal["exact", "suffix", "symbols", "stub"]
     path: str = ""
 
 
+class Opaque(NamedTuple):
+    """A place that may make targets which cannot be seen: the callee as written, the module that it comes from, and
+    the position of the call."""
+
+    callee: str
+    module: str
+    line: int
+    file: str
+
+
+class LoadedFile(msgspec.Struct, frozen=True, tag="file", tag_field="t"):
+    """A file that build files load, or that governs packages, and what it loads itself."""
+
+    path: str
+    mode: str = ""
+    loads: tuple[Load, ...] = ()
+
+
 class Package(msgspec.Struct, frozen=True, tag="package", tag_field="t"):
-    """A folder with a build file, evaluated in one mode."""
+    """A folder with a build file, evaluated in one mode. `loads` are those of the build file alone."""
 
     path: str
     file: str
     cell: str = ""
     mode: str = ""
     loads: tuple[Load, ...] = ()
+    opaque: tuple[Opaque, ...] = ()
     complete: bool = True
     errors: tuple[Problem, ...] = ()
 
@@ -183,7 +201,7 @@ class Done(msgspec.Struct, frozen=True, tag="done", tag_field="t"):
     peak_mb: float = 0
 
 
-Record = Package | Call | Source | Walk | Stat | Done
+Record = Package | LoadedFile | Call | Source | Walk | Stat | Done
 
 
 class Cell(msgspec.Struct, frozen=True):
@@ -251,6 +269,7 @@ class Facts:
     walk: tuple[Walk, ...] = ()
     stats: tuple[Stat, ...] = ()
     peak_mb: float = 0
+    files: tuple[LoadedFile, ...] = ()
 
 
 Progress = Callable[[str, int, int], None]
@@ -326,6 +345,7 @@ def _collect(records: Sequence[Record]) -> tuple[Facts, bool]:
     done = by_kind.lists[Done]
     facts = Facts(
         packages=tuple(by_kind.lists[Package]),
+        files=tuple(by_kind.lists[LoadedFile]),
         calls=tuple(by_kind.lists[Call]),
         sources=tuple(by_kind.lists[Source]),
         walk=tuple(by_kind.lists[Walk]),
@@ -338,5 +358,5 @@ def _collect(records: Sequence[Record]) -> tuple[Facts, bool]:
 @dataclass(slots=True)
 class _Collected:
     lists: dict[type, list[Any]] = field(
-        default_factory=lambda: {kind: [] for kind in (Package, Call, Source, Walk, Stat, Done)}
+        default_factory=lambda: {kind: [] for kind in (Package, LoadedFile, Call, Source, Walk, Stat, Done)}
     )

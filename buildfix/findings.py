@@ -38,7 +38,7 @@ class Reason(StrEnum):
     NO_AUTODEPS = "the target is below a marker that turns automatic changes off"
     GENERATED_FILE = "the build file is generated"
     SOURCE_NOT_ANALYSED = "a source of the target could not be analysed"
-    PACKAGE_NOT_ANALYSED = "a package that could rely on it could not be analysed"
+    PACKAGE_NOT_ANALYSED = "a package that could rely on it is not wholly known"
     DYNAMIC_IMPORT = "a dynamic import could be served by it"
     EVIDENCE = "there is other evidence that it is used"
     GUARDED_IMPORT = "the import is guarded"

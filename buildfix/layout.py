@@ -26,7 +26,7 @@ class Item:
 
     `before` is what stands between the previous item's part and `text`; `gap` what stands before the comma, if there
     is one; `after` the rest of the line behind it (blanks and a comment, not the line break), empty where something
-    else follows on that line. `index` is the item's place before any change, -1 for a new one.
+    else follows on that line. `index` is the item's place before any change, below 0 for a new one.
     """
 
     before: bytes
@@ -35,6 +35,10 @@ class Item:
     comma: bool
     after: bytes
     index: int = -1
+
+    def renumbered(self, index: int) -> Item:
+        """The same item with another index."""
+        return replace(self, index=index)
 
     @property
     def bytes(self) -> bytes:
@@ -47,7 +51,8 @@ class Layout:
     """The inside of a pair of brackets. `head` is the rest of the opening bracket's line if nothing but a comment is
     on it; `tail` is what stands between the last item's part and the closing bracket.
 
-    `line` is what stands before the opening bracket on its line, `rest` what follows the closing one.
+    `line` is what stands before the opening bracket on its line, `rest` what follows the closing one. `stacks`: several
+    items never share a line.
     """
 
     head: bytes
@@ -57,6 +62,7 @@ class Layout:
     rest: bytes
     newline: bytes
     is_tuple: bool = False
+    stacks: bool = False
 
     def render(self) -> bytes:
         """The bytes between the brackets."""
@@ -123,7 +129,7 @@ class Layout:
     def _heads_group(self, position: int) -> bool:
         """Whether the comment lines above an item may also be about the next one: neither a comment nor a blank line
         parts the two."""
-        if position + 1 == len(self.items):
+        if position + 1 == len(self.items) or self.items[position + 1].index < 0:
             return False
         follows = self._before(position + 1)
         return b"#" not in follows and not _is_blank(_lines(follows)[1:-1])
@@ -135,7 +141,7 @@ class Layout:
         with the items that they stood at."""
         if not self.items:
             self._insert_only(text)
-        elif self.one_line and self.fits(len(text) + 2):
+        elif self.compact and not self.stacks and self.fits(len(_lines(text)[0]) + 2):
             self._insert_inline(position, text)
         else:
             if self.one_line:
@@ -147,9 +153,15 @@ class Layout:
         """Whether the brackets and all between them are on one line."""
         return not _breaks(self.render())
 
+    @property
+    def compact(self) -> bool:
+        """Whether there is no line break between the brackets but inside of items."""
+        return not _breaks(self.head + self.tail) and not any(_breaks(item.before + item.gap) for item in self.items)
+
     def fits(self, more: int) -> bool:
-        """Whether the line of a one-line sequence may get `more` bytes longer."""
-        length = len((self.line + b"[" + self.render() + b"]" + self.rest).decode(errors="replace"))
+        """Whether the last line of a compact sequence may get `more` bytes longer."""
+        last = _lines(self.line + b"[" + self.render() + b"]" + self.rest)[-1]
+        length = len(last.decode(errors="replace").strip("\r\n"))
         return length + more <= MAX_COLUMNS or length > MAX_COLUMNS
 
     def _insert_only(self, text: bytes) -> None:

@@ -213,12 +213,12 @@ class Reach:
     def _unseen_sources(self) -> Iterator[tuple[Place, int]]:
         """(a source that no known target has, in a package of which not every target is known; what it imports)."""
         graph, modules = self._known.graph, self._known.modules
-        if not graph.incomplete:
+        if not graph.unseen:
             return
         packages = {package.path for package in graph.packages}
         owned = {src.path for target in graph.targets.values() for src in target.srcs}
         for path, source in modules.sources.items():
-            if path in owned or _package_of(path, packages) not in graph.incomplete:
+            if path in owned or _package_of(path, packages) not in graph.unseen:
                 continue
             for statement in source.imports:
                 found = modules.resolve(statement, modules.package_of(path))

@@ -2,74 +2,33 @@
 
 The engine's call stacks say which function runs on behalf of which call. `Env` is one such activation; from it a
 parameter leads to the argument of the caller, a variable to its assignments, a loaded symbol to the file that defines
-it. Nothing is executed here: `Scopes` finds the expressions that a name stands for, and evaluates constant ones.
+it. Nothing is executed here: `Scopes` finds the expressions that a name stands for, and evaluate.py the values of those
+that are constant.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
+from buildfix.activations import Env, Part
 from buildfix.bindings import Binding, bindings_of, default_of, parameters, position_of, statements
 from buildfix.buildfile import BuildFile, BuildFileError, Function
-from buildfix.constants import FUNCTIONS, MAX_LENGTH, METHODS, UNKNOWN, compare, operate, too_much
+from buildfix.evaluate import Evaluator
 
-MAX_DEPTH = 60
-"""How many steps a name may be away from what it stands for."""
-
-MAX_STEPS = 100_000
-"""How many expressions one question may look at. Build files may be hostile."""
+_RULES = ("@rules_", "@prelude//")
+"""Whence rules are loaded whose attributes of labels may all be left out."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Env:
-    """A function's activation, or the module level of a file (`function` is None), as of byte `offset`.
-
-    `caller` is the activation that called it and the call; `call` the call in progress at `offset`, if there is one.
-    `loops` holds what loop and comprehension variables stand for right now. `live`: taken from an actual stack.
-    """
-
-    file: BuildFile
-    function: Function | None
-    offset: int
-    caller: tuple[Env, ast.Call] | None = None
-    call: ast.Call | None = None
-    loops: Mapping[str, Part] = field(default_factory=dict)
-    live: bool = False
-
-    def at(self, offset: int) -> Env:
-        """The same activation, earlier."""
-        return replace(self, offset=offset, call=None)
-
-    def looping(self, loops: Mapping[str, Part]) -> Env:
-        """The same activation with these loop variables."""
-        return replace(self, loops={**self.loops, **loops})
-
-
-class Part(NamedTuple):
-    """An expression that makes up (a part of) a value, where it is evaluated, and under which conditions.
-
-    `item`: the expression is one element that is added to a list, not a list. `default`: it is a parameter's default
-    value. `defined`: the statement that binds it, for what is bound by other means than an argument.
-    """
-
-    expr: ast.AST
-    env: Env
-    conditions: tuple[str, ...] = ()
-    item: bool = False
-    default: bool = False
-
-
-class Scopes:
+class Scopes(Evaluator):
     """All files of a run, parsed when first asked for."""
 
     def __init__(self, read: Callable[[str], bytes | None], loads: Mapping[tuple[str, str], str]) -> None:
         """`loads` maps (file, module as written) to the path of the file that the load found."""
+        super().__init__()
         self._read = read
         self._loads = loads
-        self._steps = 0
         self._asked: set[tuple[ast.Call, str]] = set()
         self._files: dict[str, BuildFile | BuildFileError] = {}
         self._bindings: dict[tuple[str, Function | None], dict[str, list[Binding]]] = {}
@@ -91,16 +50,12 @@ class Scopes:
 
     def restart(self) -> None:
         """Allow a new question its full number of steps."""
-        self._steps = 0
+        super().restart()
         self._asked.clear()
 
-    def asked(self, call: ast.Call, name: str) -> bool:
-        """Whether the last question had to know what a call passes for `name`: a new argument of it would matter."""
-        return (call, name) in self._asked
-
-    def _exhausted(self, depth: int) -> bool:
-        self._steps += 1
-        return depth > MAX_DEPTH or self._steps > MAX_STEPS
+    def asked(self, name: str) -> frozenset[ast.Call]:
+        """The calls of which the last question had to know what they pass for `name`: a new argument would matter."""
+        return frozenset(call for call, asked in self._asked if asked == name)
 
     # Calls and their arguments
 
@@ -127,6 +82,17 @@ class Scopes:
         """The function that an expression stands for: a Part whose `expr` is its definition."""
         found = [p for p in self.parts(expr, env, depth + 1) if isinstance(p.expr, ast.FunctionDef | ast.Lambda)]
         return found[0] if len(found) == 1 else None
+
+    def is_native(self, func: ast.expr, env: Env) -> bool:
+        """Whether a callee is a rule of the build system, or of one of the well-known sets of rules."""
+        while isinstance(func, ast.Attribute):
+            func = func.value
+        if not isinstance(func, ast.Name):
+            return False
+        bound = self.bindings(env.file, env.function).get(func.id, []) or self.bindings(env.file, None).get(func.id, [])
+        return all(
+            isinstance(b.node, ast.Call) and str(getattr(b.node.args[0], "value", "")).startswith(_RULES) for b in bound
+        )
 
     def entered(self, call: ast.Call, env: Env, depth: int = 0) -> Env | None:
         """The activation of the function that a call calls, as of its end; None if that is not known."""
@@ -157,7 +123,7 @@ class Scopes:
 
         What cannot be followed comes back as it is.
         """
-        if self._exhausted(depth):
+        if self.exhausted(depth):
             return [Part(expr, env)]
         found: list[Part] = []
         match expr:
@@ -174,7 +140,7 @@ class Scopes:
                 if isinstance(key, str):
                     found = self.lookup(value, key, env, depth + 1)
                     if not found or any(p.conditions for p in found):
-                        found = found + [Part(r, env) for r in rest[:1]]
+                        found = found + [Part(r, env, default=True) for r in rest[:1]]
             case ast.Attribute(value=value, attr=name):
                 for part in self.parts(value, env, depth + 1):
                     if isinstance(part.expr, ast.Call) and _callee(part.expr) in ("struct", "record"):
@@ -193,7 +159,7 @@ class Scopes:
 
     def lookup(self, expr: ast.expr, key: str, env: Env, depth: int = 0) -> list[Part]:
         """What a dict-like expression holds under a key; [] if it holds nothing there, or that is not known."""
-        if self._exhausted(depth):
+        if self.exhausted(depth):
             return []
         match expr:
             case ast.Name(id=name):
@@ -248,7 +214,8 @@ class Scopes:
         while True:
             bindings = self.bindings(env.file, function).get(name, [])
             is_parameter = function is not None and name in parameters(function)
-            if name in env.loops or bindings or is_parameter or function is None:
+            binds = any(binding.how != "passed" for binding in bindings)
+            if name in env.loops or binds or is_parameter or function is None:
                 break
             function = _enclosing(env.file, function)
             env = self._outer(env, function)
@@ -259,10 +226,35 @@ class Scopes:
             inside = self._guards(binding, env)
             if binding.start >= env.offset or inside is None or binding.key not in (None, key):
                 continue
+            if binding.how == "passed":
+                changed = self._passed(binding, name, key, env.at(binding.start), depth)
+                known = {part.expr for part in parts} if inside else set()
+                more = [p._replace(conditions=inside + p.conditions) for p in changed if p.expr not in known]
+                parts = [*parts, *more] if inside or not changed else changed
+                continue
             found = [p._replace(conditions=inside + p.conditions) for p in self._bound(binding, name, key, env, depth)]
             replaces = binding.how not in ("extend", "append", "update") and not inside
             parts = found if replaces else parts + found
         return parts
+
+    def _passed(self, binding: Binding, name: str, key: str | None, env: Env, depth: int) -> list[Part]:
+        """What a variable that was passed to a function is afterwards; [] if the function does not change it."""
+        call = binding.node
+        assert isinstance(call, ast.Call)
+        callee = self.function(call.func, env, depth + 1)
+        if callee is None or not isinstance(callee.expr, ast.FunctionDef):
+            return []
+        names = parameters(callee.expr)
+        given = dict(zip(names, call.args, strict=False)) | {k.arg: k.value for k in call.keywords if k.arg in names}
+        for parameter, argument in given.items():
+            if parameter is None or not isinstance(argument, ast.Name) or argument.id != name:
+                continue
+            inner = self.bindings(callee.env.file, callee.expr).get(parameter, [])
+            rebound = any(b.how in ("set", "for") and b.key is None for b in inner)
+            if not rebound and any(b.key in (None, key) and (key is None or b.key or b.how == "update") for b in inner):
+                inside = Env(callee.env.file, callee.expr, callee.env.file.end(callee.expr), (env, call))
+                return self._name(parameter, key, inside, depth + 1)
+        return []
 
     def _outer(self, env: Env, function: Function | None) -> Env:
         """The activation around a function: the one on the stack if it is there, else one of unknown arguments."""
@@ -366,7 +358,7 @@ class Scopes:
 
     def items(self, expr: ast.expr, env: Env, depth: int = 0) -> list[Part] | None:
         """The items that a loop over an expression runs through, in order; None if they are not known."""
-        if self._exhausted(depth):
+        if self.exhausted(depth):
             return None
         match expr:
             case ast.List(elts=elts) | ast.Tuple(elts=elts) | ast.Set(elts=elts):
@@ -425,87 +417,6 @@ class Scopes:
                         found |= self.unpack(name, parts[0]._replace(expr=element))
                     return found
         return {}
-
-    # Constants
-
-    def evaluate(self, expr: ast.AST, env: Env, depth: int = 0) -> Any:
-        """The value of an expression that is made of constants, or UNKNOWN."""
-        if self._exhausted(depth):
-            return UNKNOWN
-        try:
-            value = self._evaluate(expr, env, depth + 1)
-        except (TypeError, ValueError, KeyError, IndexError, AttributeError, ArithmeticError):
-            return UNKNOWN
-        return UNKNOWN if isinstance(value, str | list | dict | tuple) and len(value) > MAX_LENGTH else value
-
-    def _evaluate(self, expr: ast.AST, env: Env, depth: int) -> Any:
-        def value(node: ast.AST) -> Any:
-            return self.evaluate(node, env, depth)
-
-        match expr:
-            case ast.Constant(value=constant):
-                return constant
-            case ast.List(elts=elts) | ast.Tuple(elts=elts):
-                items = [value(e) for e in elts]
-                return UNKNOWN if UNKNOWN in items else items if isinstance(expr, ast.List) else tuple(items)
-            case ast.Dict(keys=keys, values=values):
-                pairs = [(value(k) if k else UNKNOWN, value(v)) for k, v in zip(keys, values, strict=True)]
-                return UNKNOWN if any(UNKNOWN in pair for pair in pairs) else dict(pairs)
-            case ast.JoinedStr(values=values):
-                texts = [value(v.value) if isinstance(v, ast.FormattedValue) else value(v) for v in values]
-                return UNKNOWN if UNKNOWN in texts else "".join(str(t) for t in texts)
-            case ast.IfExp(test=test, body=body, orelse=orelse):
-                known = value(test)
-                return UNKNOWN if known is UNKNOWN else value(body if known else orelse)
-            case ast.UnaryOp(op=ast.Not(), operand=operand):
-                known = value(operand)
-                return UNKNOWN if known is UNKNOWN else not known
-            case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return -value(operand)
-            case ast.BoolOp(op=op, values=values):
-                result: Any = UNKNOWN
-                for node in values:
-                    result = value(node)
-                    if result is UNKNOWN or bool(result) is isinstance(op, ast.Or):
-                        break
-                return result
-            case ast.Compare(left=left, ops=[op], comparators=[right]):
-                return compare(op, value(left), value(right))
-            case ast.BinOp(left=left, op=op, right=right):
-                return operate(op, value(left), value(right))
-            case ast.Call(func=func, args=args, keywords=keywords):
-                named = {k.arg or "**": value(k.value) for k in keywords}
-                return self._call(expr, func, [value(a) for a in args], named, env, depth)
-            case ast.Name() | ast.Subscript() | ast.Attribute():
-                parts = self.parts(expr, env, depth)
-                if len(parts) == 1 and parts[0].expr is not expr and not parts[0].conditions and not parts[0].item:
-                    return self.evaluate(parts[0].expr, parts[0].env, depth)
-                if isinstance(expr, ast.Subscript) and all(p.expr is expr for p in parts):
-                    index = value(expr.slice)
-                    base = value(expr.value)
-                    return UNKNOWN if UNKNOWN in (index, base) else base[index]
-        return UNKNOWN
-
-    def _call(
-        self, expr: ast.Call, func: ast.expr, args: list[Any], keywords: dict[str, Any], env: Env, depth: int
-    ) -> Any:
-        known = UNKNOWN not in args and UNKNOWN not in keywords.values() and "**" not in keywords
-        match func:
-            case ast.Attribute(value=base, attr=method) if method in METHODS:
-                receiver = self.evaluate(base, env, depth)
-                if known and isinstance(receiver, str | dict) and not too_much(receiver, method):
-                    result = getattr(receiver, method)(*args, **keywords)
-                    return list(result) if method in ("keys", "values", "items", "partition", "rpartition") else result
-            case ast.Name(id=name) if name in FUNCTIONS and known:
-                return FUNCTIONS[name](*args, **keywords)
-        parts = self.parts(expr, env, depth)
-        if len(parts) == 1 and parts[0].expr is not expr:
-            return self.evaluate(parts[0].expr, parts[0].env, depth)
-        inside = self.entered(expr, env, depth)
-        returned = self.returns(inside) if inside else []
-        if len(returned) == 1 and not returned[0].conditions:
-            return self.evaluate(returned[0].expr, returned[0].env, depth)
-        return UNKNOWN
 
 
 def _enclosing(file: BuildFile, node: ast.AST) -> Function | None:

@@ -288,6 +288,12 @@ class TargetGraph:
         return frozenset(package.path for package in self.packages if package.errors or not package.complete)
 
     @cached_property
+    def unseen(self) -> frozenset[str]:
+        """The folders of packages that may have targets which nothing shows: those, and the ones in which a macro that
+        cannot be resolved is called without a name."""
+        return self.incomplete | {package.path for package in self.packages if package.opaque}
+
+    @cached_property
     def python(self) -> tuple[Target, ...]:
         """The Python targets, in the order of their labels."""
         return tuple(target for _, target in sorted(self.targets.items()) if target.rule.python)

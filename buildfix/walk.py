@@ -8,105 +8,31 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
-from buildfix.bindings import parameters
-from buildfix.buildfile import Comment, Span
+from buildfix.activations import Env, Part
+from buildfix.bindings import default_of, named, parameters
+from buildfix.buildfile import Span, is_none
 from buildfix.constants import UNKNOWN
-from buildfix.scopes import Env, Part, Scopes
-
-
-@dataclass(frozen=True, slots=True)
-class Holder:
-    """What a literal stands in, which decides whom it can feed.
-
-    `kind` "call": the arguments of the call in progress at (line, col), an engine position; "function": the body of
-    the function whose lines are line to col; "file": anything else in the file.
-    """
-
-    kind: str
-    file: str
-    line: int = 0
-    col: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Element:
-    """A literal that feeds `attribute` of `target` (package, name): one entry of a list, in `file` at bytes `span`.
-
-    `text` is the label that it evaluates to, None if that is not known. `conditions` are the select keys and `if`
-    tests it stands under. `sequence` is the span of the list that it is an entry of, None if it is in none. `problem`
-    says why it cannot be dropped where it stands; "" if it can. `depth` counts the activations between it and the
-    build file (0: it stands in the build file's own statements). `constant`: it means the same label for everyone.
-    """
-
-    target: tuple[str, str]
-    attribute: str
-    file: str
-    line: int
-    span: Span
-    text: str | None
-    conditions: tuple[str, ...]
-    sequence: Span | None
-    problem: str
-    comments: tuple[Comment, ...]
-    holder: Holder
-    depth: int
-    constant: bool
-
-    @property
-    def key(self) -> tuple[str, Span]:
-        """Which literal it is."""
-        return self.file, self.span
-
-
-@dataclass(frozen=True, slots=True)
-class Sequence:
-    """A list literal that feeds an attribute; a new entry could go there.
-
-    `plain`: what it holds reaches the attribute as it is written, under no condition. `texts` are the constant
-    labels that it holds; `wrap` names the function in whose calls some of them are written (`requirement`), or is "".
-    """
-
-    attribute: str
-    file: str
-    line: int
-    span: Span
-    plain: bool
-    holder: Holder
-    depth: int
-    texts: tuple[str, ...]
-    wrap: str = ""
-
-    @property
-    def key(self) -> tuple[str, Span]:
-        """Which literal it is."""
-        return self.file, self.span
-
-
-@dataclass(frozen=True, slots=True)
-class Gap:
-    """Something that feeds an attribute and could not be followed."""
-
-    file: str
-    line: int
-    words: str
+from buildfix.literals import Affix, Element, Gap, Holder, Sequence
+from buildfix.scopes import Scopes
 
 
 @dataclass(frozen=True, slots=True)
 class _Way:
     """How the walk came to where it is. `text` turns an entry into the label that it stands for; `rewritten` if that
-    is not simply the entry; `steps` counts helper functions entered."""
+    is not simply the entry, `opaque` if what it is made into is not known; `steps` counts helper functions entered."""
 
     text: Callable[[Part], object]
     conditions: tuple[str, ...] = ()
     rewritten: bool = False
+    opaque: bool = False
     default: bool = False
     steps: int = 0
 
     def under(self, conditions: tuple[str, ...]) -> _Way:
-        return _Way(self.text, self.conditions + conditions, self.rewritten, self.default, self.steps)
+        return replace(self, conditions=self.conditions + conditions) if conditions else self
 
 
 @dataclass(slots=True)
@@ -131,10 +57,12 @@ class Walk:
         way = way.under(part.conditions)
         if part.default:
             self.forms["default"] = None
-            way = _Way(way.text, way.conditions, way.rewritten, True, way.steps)
+            way = replace(way, default=True)
         if part.item:
             self.forms["append"] = None
-            self._element(part, None, way, "it is added by a statement of its own")
+            looped = _in_loop(part)
+            statement = None if looped else part.env.file.start(part.env.file.statement(part.expr))
+            self._element(part, None, way, "a statement in a loop adds it" if looped else "", statement)
         elif isinstance(part.expr, ast.expr):
             self._walk(part.expr, part.env, way)
         else:
@@ -205,12 +133,38 @@ class Walk:
         if isinstance(expr, ast.Set):
             return
         texts = tuple(e.text for e in self.elements[before:] if e.text and e.constant)
-        plain = not way.conditions and not way.rewritten and not way.default
         span, file = env.file.span(expr), env.file
-        holder, depth, wrap = self._holder(span, env), _depth(env), _wrapper(expr, env)
-        self.sequences.append(Sequence(self.attribute, file.path, expr.lineno, span, plain, holder, depth, texts, wrap))
+        affix = None if way.conditions else self._affix(expr, env, way)
+        self.sequences.append(
+            Sequence(
+                self.attribute,
+                file.path,
+                expr.lineno,
+                span,
+                affix,
+                way.default,
+                self._holder(span, env),
+                _depth(env),
+                texts,
+            )
+        )
 
-    def _element(self, part: Part, sequence: ast.expr | None, way: _Way, problem: str) -> None:
+    def _affix(self, listed: ast.List | ast.Tuple, env: Env, way: _Way) -> Affix | None:
+        """What the entries of a list get before and behind them on their way to the attribute."""
+        if not way.rewritten:
+            return "", ""
+        if way.opaque:
+            return None
+        affix = _around(way.text(Part(ast.Constant(_PROBE), env)))
+        for element in listed.elts:
+            text, value = self.scopes.evaluate(element, env), way.text(Part(element, env))
+            if affix is None or not isinstance(text, str) or value != affix[0] + text + affix[1]:
+                return None
+        return affix
+
+    def _element(
+        self, part: Part, sequence: ast.expr | None, way: _Way, problem: str, statement: int | None = None
+    ) -> None:
         expr, env = part.expr, part.env
         if not hasattr(expr, "lineno"):
             self._gap(env.call or env.file.tree, env, "it is computed")
@@ -222,24 +176,43 @@ class Walk:
             return
         file = env.file
         span = file.span(expr)
+        line = file.line(span.start)
         assert isinstance(expr, ast.expr)
         self.elements.append(
             Element(
                 self.target,
                 self.attribute,
                 file.path,
-                file.line(span.start),
+                line,
                 span,
                 value if isinstance(value, str) else None,
                 way.conditions,
                 file.span(sequence) if sequence is not None else None,
-                problem,
-                file.element_comments(expr),
+                statement,
+                f"{file.path}:{line}: {problem}" if problem else "",
+                file.element_comments(expr) if statement is None else file.statement_comments(expr),
                 self._holder(span, env),
                 _depth(env),
                 isinstance(expr, ast.Constant) and not way.rewritten,
+                sequence is not None and self._optional(sequence, env),
+                _as_call(expr, env),
             )
         )
+
+    def _optional(self, sequence: ast.expr, env: Env) -> bool:
+        """Whether a list is an argument that its call can do without, as far as that can be told."""
+        keyword = env.file.parents.get(sequence)
+        call = env.file.parents.get(keyword) if isinstance(keyword, ast.keyword) else None
+        if not isinstance(keyword, ast.keyword) or keyword.arg is None or not isinstance(call, ast.Call):
+            return False
+        callee = self.scopes.function(call.func, env)
+        if callee is None:
+            return self.scopes.is_native(call.func, env)
+        assert isinstance(callee.expr, ast.FunctionDef | ast.Lambda)
+        if not named(callee.expr, keyword.arg):
+            return True
+        default = default_of(callee.expr, keyword.arg)
+        return default is not None and (is_none(default) or not getattr(default, "elts", True))
 
     def _comprehension(self, expr: ast.ListComp | ast.GeneratorExp | ast.SetComp, env: Env, way: _Way) -> None:
         self.forms["comprehension"] = None
@@ -254,9 +227,9 @@ class Walk:
 
         same = isinstance(generator.target, ast.Name) and ast.dump(expr.elt) == ast.dump(_load(generator.target))
         conditions = way.conditions + tuple(env.file.source(test) for test in generator.ifs)
-        inner = _Way(way.text, conditions, way.rewritten, way.default, way.steps + 1)
+        inner = replace(way, conditions=conditions, steps=way.steps + 1)
         if not same:
-            inner = _Way(text, conditions, True, way.default, way.steps + 1)
+            inner = replace(inner, text=text, rewritten=True)
         if isinstance(generator.target, ast.Tuple):
             self._pairs(generator.iter, env, inner)
         else:
@@ -271,7 +244,7 @@ class Walk:
         for item in items:
             place = item if hasattr(item.expr, "lineno") else item._replace(expr=_first(item.expr))
             value = way.text(item)
-            fixed = _Way(partial(_always, value), way.conditions, True, way.default, way.steps)
+            fixed = replace(way, text=partial(_always, value), rewritten=True)
             self._element(place, None, fixed, "it is computed from a table's entry")
 
     def _call(self, call: ast.Call, env: Env, way: _Way) -> None:
@@ -283,6 +256,10 @@ class Walk:
         if name in ("sorted", "list", "tuple", "set", "reversed", "depset") and call.args:
             self._walk(call.args[0], env, way)
             return
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "values" and not call.args:
+            for part in self.scopes.parts(call.func.value, env):
+                self._part(part, way)
+            return
         parts = self.scopes.parts(call, env)
         if not (len(parts) == 1 and parts[0].expr is call):
             self.forms["variable"] = None
@@ -293,7 +270,7 @@ class Walk:
         returned = self.scopes.returns(inside) if inside is not None else []
         self.forms["call"] = None
         if returned and inside is not None and inside.function is not None:
-            lists = _Way(way.text, way.conditions, way.rewritten, way.default, way.steps + 1)
+            lists = replace(way, steps=way.steps + 1)
             for part in returned:
                 self._part(part, lists)
             return
@@ -315,7 +292,7 @@ class Walk:
         """What goes through something unknown: its literals are named, but they may mean something else there."""
         if isinstance(expr, ast.Constant | ast.Lambda | ast.Dict):
             return
-        unknown = _Way(way.text, way.conditions, True, way.default, way.steps + 1)
+        unknown = replace(way, rewritten=True, opaque=True, steps=way.steps + 1)
         gaps = len(self.gaps)
         self._walk(expr, env, unknown)
         del self.gaps[gaps:]
@@ -361,13 +338,32 @@ def _depth(env: Env) -> int:
     return depth
 
 
-def _wrapper(expr: ast.List | ast.Tuple, env: Env) -> str:
-    """The function whose calls with one string the entries of a list are, if some are."""
-    for element in expr.elts:
-        match element:
-            case ast.Call(func=func, args=[ast.Constant(value=str())], keywords=[]):
-                return env.file.source(func)
-    return ""
+_PROBE = "\0"
+
+
+def _around(value: object) -> Affix | None:
+    """What stands around the probe in a text that was made from it."""
+    if not isinstance(value, str) or value.count(_PROBE) != 1:
+        return None
+    before, _, behind = value.partition(_PROBE)
+    return before, behind
+
+
+def _as_call(expr: ast.expr, env: Env) -> tuple[str, str] | None:
+    match expr:
+        case ast.Call(func=func, args=[ast.Constant(value=str(text))], keywords=[]):
+            return env.file.source(func), text
+    return None
+
+
+def _in_loop(part: Part) -> bool:
+    """Whether a statement runs once for each item of something, within its function."""
+    node, file = part.expr, part.env.file
+    while node in file.parents and not isinstance(node, ast.FunctionDef):
+        node = file.parents[node]
+        if isinstance(node, ast.For):
+            return True
+    return False
 
 
 def _always(value: object, _: Part) -> object:

@@ -116,7 +116,8 @@ class Workspace:
         yield label
         if self._cell_named(label.repo) is None:
             return
-        for repo in dict.fromkeys((label.repo, "")):
+        # Buck repositories write root labels in their other cells too; a Bazel label means its own repository.
+        for repo in dict.fromkeys((label.repo, "" if self.dialect == "buck" else label.repo)):
             if repo != label.repo:
                 yield Label(repo, label.package, label.name)
             for prefix, folder in self.prefixes.items():
@@ -310,6 +311,10 @@ def _read_bazel(root: Path) -> Workspace:
         if name and folder and not path.startswith(("/", "..")):
             cells.append(Cell(name, folder, _BAZEL_BUILD_FILES))
     ignored = _bazelignore(root)
+    known = {cell.path for cell in cells}
+    for folder in _nested_repositories(root, ignored):
+        if folder not in known:  # its labels are its own; no label from elsewhere leads here
+            cells.append(Cell(f"./{folder}", folder, _BAZEL_BUILD_FILES))
     return Workspace(
         root=root,
         dialect="bazel",
@@ -317,6 +322,20 @@ def _read_bazel(root: Path) -> Workspace:
         aliases=MappingProxyType(dict.fromkeys(own_names, "")),
         ignore=ignored,
     )
+
+
+def _nested_repositories(root: Path, ignored: tuple[str, ...]) -> Iterable[str]:
+    """The folders below the root that are repositories of their own (examples, vendored ones)."""
+    skipped = {root / pattern.lstrip("/") for pattern in ignored}
+    for where, folders, files in os.walk(root):
+        here = Path(where)
+        folders[:] = sorted(
+            name
+            for name in folders
+            if not name.startswith((".", "bazel-")) and name != "node_modules" and here / name not in skipped
+        )
+        if here != root and not set(files).isdisjoint(_BAZEL_MARKS):
+            yield here.relative_to(root).as_posix()
 
 
 def _bazelignore(root: Path) -> tuple[str, ...]:

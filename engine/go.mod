@@ -7,4 +7,7 @@ require (
 	golang.org/x/text v0.40.0
 )
 
-require golang.org/x/sys v0.42.0 // indirect
+require (
+	github.com/BurntSushi/toml v1.6.0 // indirect
+	golang.org/x/sys v0.42.0 // indirect
+)

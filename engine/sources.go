@@ -15,7 +15,15 @@ import (
 type sources struct {
 	start   time.Time
 	records []chan []byte
+
+	mu   sync.Mutex
+	room *sync.Cond // signalled when held shrinks
+	next int        // the first file that nobody has begun
+	held int        // bytes of records that wait to be written
 }
+
+// maxHeld is how many bytes of records may wait to be written before no further file is begun.
+const maxHeld = 64 << 20
 
 // startScan starts to scan, if the request asks for it.
 func startScan(req *proto.Request, tree *walk.Tree, jobs int) *sources {
@@ -24,6 +32,7 @@ func startScan(req *proto.Request, tree *walk.Tree, jobs int) *sources {
 	}
 	paths := tree.Sources()
 	s := &sources{start: time.Now(), records: make([]chan []byte, len(paths))}
+	s.room = sync.NewCond(&s.mu)
 	for i := range s.records {
 		s.records[i] = make(chan []byte, 1)
 	}
@@ -31,24 +40,42 @@ func startScan(req *proto.Request, tree *walk.Tree, jobs int) *sources {
 	keep := func(name string) bool { return names[name] }
 	opts := scan.Options{MarkerWords: req.MarkerWords}
 	report := progress("scan")
-	var mu sync.Mutex
-	next := 0
 	for range jobs {
 		go func() {
 			for {
-				mu.Lock()
-				i := next
-				next++
-				mu.Unlock()
-				if i >= len(paths) {
+				i := s.take()
+				if i < 0 {
 					return
 				}
-				s.records[i] <- scanFile(tree, paths[i], opts, keep)
+				record := scanFile(tree, paths[i], opts, keep)
+				s.hold(len(record))
+				s.records[i] <- record
 				report(i+1, len(paths))
 			}
 		}()
 	}
 	return s
+}
+
+// take returns the next file to scan, or -1. What was begun before will end, so the record that emit waits for comes.
+func (s *sources) take() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.held > maxHeld {
+		s.room.Wait()
+	}
+	if s.next == len(s.records) {
+		return -1
+	}
+	s.next++
+	return s.next - 1
+}
+
+func (s *sources) hold(bytes int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held += bytes
+	s.room.Broadcast()
 }
 
 // scanFile makes the record of one source.
@@ -85,8 +112,11 @@ func (s *sources) emit(w *writer) error {
 	if s == nil {
 		return nil
 	}
-	for _, record := range s.records {
-		if err := w.write(<-record); err != nil {
+	for _, waiting := range s.records {
+		record := <-waiting
+		err := w.write(record)
+		s.hold(-len(record))
+		if err != nil {
 			return err
 		}
 	}

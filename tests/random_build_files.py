@@ -1,14 +1,10 @@
-"""Random valid build files with random layouts, and random changes to them; for the tests and for the fuzz run.
-
-`python tests/random_build_files.py 20000` tries that many files.
-"""
+"""Random valid build files with random layouts, and random changes to them; for tests and benchmarks/fuzz_edits.py."""
 
 from __future__ import annotations
 
 import ast
 import random
 import re
-import sys
 from collections import Counter
 
 from buildfix import edits
@@ -51,14 +47,35 @@ class Writer:
         return f"{quote}{text}{quote}"
 
     def statement(self) -> str:
-        match self.random.randrange(6):
+        match self.random.randrange(7):
             case 0:
                 return f"COMMON = {self.list('')}{self.comment()}"
+            case 2:
+                return self.newline.join(["COMMON = []", *self.growth("")])
             case 1:
-                body = self.step + self.call(self.step)
+                body = self.newline.join([*self.growth(self.step), self.step + self.call(self.step)])
                 return f"def f(deps = {self.flat()}):{self.comment()}{self.newline}{body}"
             case _:
                 return self.call("")
+
+    def growth(self, indent: str) -> list[str]:
+        """Statements that add something to a list, some under a condition, with comments and blank lines among them."""
+        lines = []
+        for _ in range(self.random.randrange(4)):
+            if self.chance(0.2):
+                lines.append("")
+            if self.chance(self.comments):
+                lines.append(indent + self.comment("", 1.0))
+            text = self.string(self.random.choice(LABELS))
+            statement = self.random.choice(
+                [f"COMMON.append({text})", f"COMMON.insert(0, {text})", "COMMON += {}", "COMMON.extend({})"]
+            )
+            if self.chance(0.3):
+                lines.append(f"{indent}if c:{self.comment()}")
+                lines.append(indent + self.step + statement.format(self.list(indent + self.step)) + self.comment())
+            else:
+                lines.append(indent + statement.format(self.list(indent)) + self.comment())
+        return lines
 
     def call(self, indent: str) -> str:
         inner = indent + self.step
@@ -85,9 +102,13 @@ class Writer:
         return "," if self.chance(0.7) and not arguments[-1].startswith("**") else ""
 
     def value(self, indent: str) -> str:
-        match self.random.randrange(8):
+        match self.random.randrange(10):
             case 0:
                 return f"{self.list(indent)} + COMMON"
+            case 3:
+                return f"COMMON + {self.list(indent)} + select({{}})"
+            case 4:
+                return f'[":" + x for x in {self.list(indent)}] + {self.list(indent)}'
             case 1:
                 return f'select({{"//c:d": {self.list(indent)}, "DEFAULT": {self.flat()}}})'
             case 2:
@@ -158,14 +179,25 @@ def random_changes(file: BuildFile, chance: random.Random) -> list[edits.Change]
         changes.append(edits.NewAttribute(file.opening(call), "new_deps", add))
         values = [k.value for k in call.keywords if isinstance(k.value, ast.BinOp | ast.IfExp | ast.Call)]
         changes += [edits.Extend(file.span(value), add) for value in values]
+    for node in file.nodes:
+        if _adds_one(node) and not chance.randrange(2):
+            changes.append(edits.DropStatement(file.start(node)))
+    gone = {c.at for c in changes if isinstance(c, edits.DropStatement)}
     for node in lists(file):
-        if not chance.randrange(2):
+        if not chance.randrange(2) and file.start(file.statement(node)) not in gone:
             drop = [file.start(e) for e in node.elts if not chance.randrange(3)]
             add = [f"//new/{chance.randrange(5)}:n{i}" for i in range(chance.randrange(3))]
             empty = chance.choice(list(edits.WhenEmpty))
             order = chance.choice(list(edits.Order))
             changes.append(edits.ListChange(file.start(node), tuple(add), tuple(drop), order, empty))
     return changes
+
+
+def _adds_one(node: ast.AST) -> bool:
+    match node:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr="append" | "insert"))):
+            return True
+    return False
 
 
 def check(seed: int) -> None:
@@ -180,13 +212,23 @@ def check(seed: int) -> None:
     in_lists = [c for c in changes if isinstance(c, edits.ListChange)]
     dropped = [e for c in in_lists for e in _list_at(file, c.at).elts if file.start(e) in c.drop]
     gone = Counter(c.text for c in file.comments) - Counter(c.text for c in edited.comments)
-    attached = Counter(c.text for c in {c for e in dropped for c in _about(file, e)})
+    about = {c for e in dropped for c in _about(file, e)}
+    about |= {c for n in file.nodes if isinstance(n, ast.stmt) and _may_go(n) for c in file.statement_comments(n)}
+    attached = Counter(c.text for c in about)
     assert not gone - attached, f"lost {gone - attached}"
     assert not Counter(c.text for c in edited.comments) - Counter(c.text for c in file.comments), "made a comment"
     rest = iter(_lines(after))
     for line in _lines_outside(file, changes):
         assert any(line == other for other in rest), f"changed {line!r}"
     _stay_with_their_element(file, edited, dropped)
+
+
+def _may_go(node: ast.stmt) -> bool:
+    """Whether a statement only adds something to a list, so that it goes with that."""
+    match node:
+        case ast.AugAssign() | ast.Expr(value=ast.Call(func=ast.Attribute(attr="append" | "insert" | "extend"))):
+            return True
+    return False
 
 
 def _about(file: BuildFile, element: ast.expr) -> list[Comment]:
@@ -225,6 +267,22 @@ def _list_at(file: BuildFile, at: int) -> ast.List:
     return next(n for n in lists(file) if file.start(n) == at)
 
 
+def _sum(file: BuildFile, node: ast.AST) -> ast.AST:
+    """The whole of a sum that a list is in."""
+    while isinstance(file.parents[node], ast.BinOp | ast.comprehension | ast.ListComp):
+        node = file.parents[node]
+    return node
+
+
+def _blanks_and_comments_above(file: BuildFile, node: ast.AST) -> set[int]:
+    found = set[int]()
+    line = file.line(file.start(node)) - 1
+    while line and (not (text := file.data[slice(*file.line_span(line))].strip()) or text.startswith(b"#")):
+        found.add(line)
+        line -= 1
+    return found
+
+
 def _newlines(data: bytes) -> set[bytes]:
     return set(re.findall(rb"\r\n|\r|\n", data))
 
@@ -240,21 +298,20 @@ def _lines_outside(file: BuildFile, changes: list[edits.Change]) -> list[bytes]:
         match change:
             case edits.NewAttribute(at=at):
                 node: ast.AST = next(n for n in file.nodes if isinstance(n, ast.Call) and file.opening(n) == at)
+            case edits.DropStatement(at=at):
+                node = next(n for n in file.nodes if isinstance(n, ast.stmt) and file.start(n) == at)
+                touched |= _blanks_and_comments_above(file, node)
             case edits.Extend(span=span):
                 node = next(n for n in file.nodes if isinstance(n, ast.expr) and file.span(n) == span)
             case edits.ListChange(at=at):
                 node = _list_at(file, at)
                 if change.when_empty is edits.WhenEmpty.ATTRIBUTE and isinstance(file.parents[node], ast.keyword):
                     node = file.parents[file.parents[node]]
+                elif change.when_empty is not edits.WhenEmpty.BRACKETS:
+                    node = _sum(file, node)
+                    statement = file.statement(node)
+                    if isinstance(statement, ast.stmt) and _may_go(statement):
+                        node = statement
+                        touched |= _blanks_and_comments_above(file, node)
         touched.update(range(file.line(file.start(node)), file.line(file.end(node)) + 1))
     return [line for number, line in enumerate(_lines(file.data), 1) if number not in touched]
-
-
-if __name__ == "__main__":
-    for number in range(int(sys.argv[1])):
-        try:
-            check(number)
-        except Exception:
-            print(f"seed {number}:\n{Writer(number).file().decode()}")
-            raise
-    print(f"{sys.argv[1]} files, no exception")

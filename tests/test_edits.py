@@ -22,9 +22,10 @@ def change(
     when_empty: WhenEmpty = WhenEmpty.BRACKETS,
     wrap: str = "",
 ) -> str:
-    """The text after changing the list that `deps` (or the first list in it) is."""
+    """The text after changing the list that `deps` (or the first list in it, or in the file) is."""
     file = BuildFile.parse("BUCK", text.encode())
-    value = next(n.value for n in file.nodes if isinstance(n, ast.keyword) and n.arg == "deps")
+    every = (n.value for n in file.nodes if isinstance(n, ast.keyword) and n.arg == "deps")
+    value: ast.AST = next(every, file.tree)
     node = next(n for n in ast.walk(value) if isinstance(n, ast.List | ast.Tuple))
     starts = tuple(file.start(e) for e in node.elts if isinstance(e, ast.Constant) and e.value in drop)
     return edits.edit(file, [ListChange(file.start(node), add, starts, order, when_empty, wrap)]).decode()
@@ -89,13 +90,22 @@ class TestAdding:
         assert change(before, ("//b",)) == stacked('"//a",', '"//b",', '# "//off",')
 
     def test_one_line_stays_one_line(self) -> None:
-        before = 'python_library(deps = ["//lib:a"], srcs = ["main.py"], name = "app")\n'
-        after = 'python_library(deps = ["//lib:a", "//lib:b"], srcs = ["main.py"], name = "app")\n'
+        before = 'python_library(deps = ["//lib:a", "//lib:c"], srcs = ["main.py"], name = "app")\n'
+        after = 'python_library(deps = ["//lib:a", "//lib:b", "//lib:c"], srcs = ["main.py"], name = "app")\n'
         assert change(before, ("//lib:b",)) == after
 
+    def test_a_second_entry_gets_lines_of_their_own_where_others_have(self) -> None:
+        before = 'python_library(deps = ["//lib:a"], name = "app")\n'
+        after = 'python_library(deps = [\n    "//lib:a",\n    "//lib:b",\n], name = "app")\n'
+        assert change(before, ("//lib:b",)) == after
+        flat = 'other(srcs = ["a.py", "b.py"])\n'
+        assert change(before + flat, ("//lib:b",)) == before.replace('a"]', 'a", "//lib:b"]') + flat
+        inside = "def f():\n    " + before
+        assert change(inside, ("//lib:b",)) == inside.replace('a"]', 'a", "//lib:b"]')
+
     def test_one_line_with_a_trailing_keep(self) -> None:
-        before = 'rule(\n    deps = [":core"],  # keep\n)\n'
-        assert change(before, ("//lib:a",)) == 'rule(\n    deps = [":core", "//lib:a"],  # keep\n)\n'
+        before = 'rule(\n    deps = [":core", ":x"],  # keep\n)\n'
+        assert change(before, ("//lib:a",)) == 'rule(\n    deps = [":core", ":x", "//lib:a"],  # keep\n)\n'
 
     def test_a_line_that_gets_too_long_is_split(self) -> None:
         long = f"//{'long/' * 8}package:name"
@@ -205,6 +215,8 @@ class TestDropping:
             'r(\n    name = "x",\n    # what it needs\n    deps = [\n        "//a",  # y\n    ],\n    tags = [],\n)\n'
         )
         assert change(before, drop=("//a",)) == before.replace('[\n        "//a",  # y\n    ]', "[]")
+        assert change(before, drop=("//a",), when_empty=WhenEmpty.ATTRIBUTE) == change(before, drop=("//a",))
+        before = before.replace("    # what it needs\n", "")
         after = 'r(\n    name = "x",\n    tags = [],\n)\n'
         assert change(before, drop=("//a",), when_empty=WhenEmpty.ATTRIBUTE) == after
 
@@ -212,9 +224,44 @@ class TestDropping:
         before = 'r(name = "x", deps = ["//a"])'
         assert change(before, drop=("//a",), when_empty=WhenEmpty.ATTRIBUTE) == 'r(name = "x")'
 
-    def test_a_list_that_is_part_of_a_sum_stays(self) -> None:
-        before = 'r(deps = ["//a"] + B)'
-        assert change(before, drop=("//a",), when_empty=WhenEmpty.ATTRIBUTE) == "r(deps = [] + B)"
+    def test_the_last_of_a_list_that_is_part_of_a_sum(self) -> None:
+        def dropped(before: str, when_empty: WhenEmpty = WhenEmpty.TIDY) -> str:
+            return change(before, drop=("//a",), when_empty=when_empty)
+
+        assert dropped('r(deps = ["//a"] + B)', WhenEmpty.BRACKETS) == "r(deps = [] + B)"
+        assert dropped('r(deps = ["//a"] + B)') == "r(deps = B)"
+        assert dropped('r(deps = B + (["//a"]))') == "r(deps = B)"
+        assert dropped('r(deps = (B + ["//a"]) + C)') == "r(deps = (B) + C)"
+        assert dropped('r(deps = B + [\n    "//a",\n] + select({}))') == "r(deps = B + select({}))"
+        assert dropped('r(deps = ["//a"] + [x for x in B])') == "r(deps = [x for x in B])"
+        assert dropped('r(deps = B + [":" + x for x in ["//a"]])') == "r(deps = B)"
+        # What would be lost, or would look odd, stays.
+        assert dropped('r(deps = [\n    # why\n    B[0], "//a"] + B)').count("# why") == 1
+        assert dropped('r(deps = ["//a"] +  # why\n    B)') == "r(deps = [] +  # why\n    B)"
+        assert dropped('D = ["//a"] + B\n') == "D = [] + B\n"
+
+    def test_the_last_of_a_statement(self) -> None:
+        def dropped(before: str) -> str:
+            return change(before, drop=("//a",), when_empty=WhenEmpty.TIDY)
+
+        assert dropped('D = B\nD += ["//a"]  # why\nr(D)\n') == "D = B\nr(D)\n"
+        assert dropped('D = B\nD.extend(["//a"])') == "D = B\n"
+        assert dropped('if x:\n    D += ["//a"]\n') == "if x:\n    D += []\n"
+        assert dropped('D = B\n\n# why\nD += ["//a"]\n\nr(D)\n') == "D = B\n\nr(D)\n"
+        assert dropped('D = B\n# both\nD += ["//a"]\nD += [":b"]\n') == 'D = B\n# both\nD += [":b"]\n'
+
+    def test_a_statement(self) -> None:
+        def dropped(before: str) -> str:
+            file = BuildFile.parse("BUCK", before.encode())
+            starts = [file.start(n) for n in file.nodes if isinstance(n, ast.Expr) and "append" in ast.unparse(n)]
+            return edits.edit(file, [edits.DropStatement(start) for start in starts]).decode()
+
+        assert dropped('D = []\nD.append(":a")\nr(D)\n') == "D = []\nr(D)\n"
+        assert dropped('if x:\n    D.append(":a")  # why\n') == "if x:\n    pass  # why\n"
+        assert dropped('if x:\n    D.append(":a")\n    D.append(":b")\n') == "if x:\n    pass\n"
+        assert dropped('D.append(\n    ":a",\n)\r\nr(D)') == "r(D)"
+        with pytest.raises(edits.EditError, match="several statements"):
+            dropped('D = []; D.append(":a")')
 
     def test_a_dropped_and_an_added_one_at_once(self) -> None:
         assert change(stacked('"//lib:old",'), ("//lib:a",), ("//lib:old",)) == stacked('"//lib:a",')
@@ -280,7 +327,7 @@ class TestExtend:
 
     def test_a_list_inside_is_changed_at_the_same_time(self) -> None:
         text = 'r(deps = ["//a"] + B)'
-        file = BuildFile.parse("BUCK", text.encode())
+        file = BuildFile.parse("defs.bzl", text.encode())
         changes = [Extend(edits.Span(9, 20), ("//c",)), ListChange(9, ("//b",))]
         assert edits.edit(file, changes) == b'r(deps = ["//a", "//b"] + B + ["//c"])'
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -23,7 +24,7 @@ class Repo:
             str(root), "buck", (engine.Cell("root", "", ("BUCK",)),), do=("evaluate",), modes=modes
         )
         self.facts = engine.run(request)
-        self.sites = Sites(self.facts.calls, self.facts.packages, self.read)
+        self.sites = Sites(self.facts, self.read)
 
     def read(self, path: str) -> bytes | None:
         file = self.root / path
@@ -43,12 +44,17 @@ class Repo:
         if isinstance(place, Blocked):
             return place.reason.name, place.words
         after = edits.edit(self.sites.file(place.file), [edits.adding(place, (text,))])
-        return place.file, after.decode()
+        return place.file, _flat(after.decode())
 
     def drop(self, name: str, text: str) -> str:
         """The file with the entry dropped."""
         (element,) = self.site(name).find(text)
         return edits.edit(self.sites.file(element.file), [edits.dropping(element)]).decode()
+
+
+def _flat(text: str) -> str:
+    """The text with each list on one line."""
+    return re.sub(r"\[\n\s+([^\[\]]*),\n\s*\]", lambda m: "[" + re.sub(r",\n\s+", ", ", m[1]) + "]", text)
 
 
 @pytest.fixture
@@ -321,7 +327,7 @@ def test_a_table_of_platforms(repo: Callable[..., Repo]) -> None:
 def test_drops(repo: Callable[..., Repo]) -> None:
     one = repo('D = [":a"]\nD += [":b"]\nlib(name = "t", deps = D + select({"x": [":c"]}))\n')
     assert one.drop("t", ":a").startswith('D = []\nD += [":b"]\n')
-    assert one.drop("t", ":b").startswith('D = [":a"]\nD += []\n')
+    assert one.drop("t", ":b").startswith('D = [":a"]\nlib(')
     assert one.drop("t", ":c").endswith('select({"x": []}))\n')
 
 
@@ -348,7 +354,7 @@ def test_loops_hand_each_target_its_own_literals(repo: Callable[..., Repo]) -> N
 
 def test_files_that_are_not_there(repo: Callable[..., Repo]) -> None:
     one = repo('lib(name = "t", deps = [":a"])\n')
-    sites = Sites(one.facts.calls, one.facts.packages, lambda path: None)
+    sites = Sites(one.facts, lambda path: None)
     site = sites.locate(one.site("t").leaf, "deps")
     assert [m.text for m in site.missing] == [":a"]
     place = sites.adds(site)
@@ -366,7 +372,8 @@ def test_calls_around_labels_are_named(repo: Callable[..., Repo]) -> None:
     build = 'def requirement(n):\n    return "@pip//" + n\n'
     one = repo(build + 'lib(name = "t", deps = [":a", requirement("x")])\n')
     place = one.sites.adds(one.site("t"))
-    assert isinstance(place, AddPlace) and place.wrap == "requirement"
+    assert isinstance(place, AddPlace) and place.wrap is not None and place.wrap.function == "requirement"
+    assert one.add("t", "@pip//y")[1].endswith('deps = [":a", requirement("x"), requirement("y")])\n')
 
 
 def test_each_mode_counts(workspace: Make) -> None:
@@ -374,3 +381,50 @@ def test_each_mode_counts(workspace: Make) -> None:
     modes = (engine.Mode("", symbols={"m": "False"}), engine.Mode("on", symbols={"m": "True"}))
     one = Repo(workspace({"app/BUCK": build}), modes)
     assert one.owners("t", ":c") == {"t", "u"}
+
+
+def test_a_function_that_changes_what_is_passed_to_it(repo: Callable[..., Repo]) -> None:
+    build = (
+        'def more(args, l):\n    args["deps"] += [":b"]\n    l.append(":c")\n    l += [":d"]\n'
+        'def other(l):\n    l = l + [":no"]\n'
+        'def f(name):\n    args = {"deps": [":a"]}\n    l = [":l"]\n    more(args, l = l)\n    other(l)\n'
+        '    lib(name = name, **args)\n    lib(name = name + "_l", deps = l)\n'
+        'f("t")\n'
+    )
+    one = repo(build)
+    assert [e.text for e in one.site("t").elements] == [":a", ":b"]
+    assert [e.text for e in one.site("t_l").elements] == [":l", ":c", ":d"]
+    assert not one.site("t").missing and not one.site("t_l").missing
+    assert one.drop("t", ":b") == build.replace('    args["deps"] += [":b"]\n', '    args["deps"] += []\n')
+    assert one.drop("t_l", ":c") == build.replace('    l.append(":c")\n', "")
+
+
+def test_the_values_of_a_dict(repo: Callable[..., Repo]) -> None:
+    site = repo('lib(name = "t", deps = {"x": ":a", "y": ":b"}.values())\n').site("t")
+    assert [(e.text, e.line) for e in site.elements] == [(":a", 1), (":b", 1)]
+    assert "app/BUCK:1: it is no entry of a list" in site.elements[0].problem
+
+
+def test_what_the_entries_of_a_list_are_made_into(repo: Callable[..., Repo]) -> None:
+    one = repo('lib(name = "t", deps = ["//k:" + x for x in ["a", "b"]])\n')
+    assert one.add("t", "//k:c") == ("app/BUCK", 'lib(name = "t", deps = ["//k:" + x for x in ["a", "b", "c"]])\n')
+    assert one.add("t", "//l:c")[1].endswith('["a", "b"]] + ["//l:c"])\n')
+    one = repo('lib(name = "t", deps = [x.replace("-", "_") for x in ["a-b"]])\n')
+    assert one.add("t")[1].endswith('["a-b"]] + ["//new"])\n')
+    one = repo('lib(name = "t", deps = ["//k:" + x for x in ["a", "b"] if x != "b"])\n')
+    assert one.add("t", "//k:c")[1].endswith(' + ["//k:c"])\n')
+
+
+def test_a_default_is_not_lost(repo: Callable[..., Repo]) -> None:
+    macro = 'def m(name, deps = [":a"]):\n    lib(name = name, deps = deps)\n'
+    assert repo(f'{macro}m(name = "t")\n').add("t")[1].startswith('def m(name, deps = [":a", "//new"]):')
+    reason, words = repo(f'{macro}m(name = "t")\nm(name = "u")\n').add("t")
+    assert (reason, words) == (Reason.SHARED.name, "app/BUCK:1 also feeds //app:u")
+    macro = 'def m(name, **k):\n    lib(name = name, deps = k.pop("deps", [":a"]) + [":b"])\n'
+    reason, _ = repo(f'{macro}m(name = "t")\nm(name = "u")\n').add("t")
+    assert reason == Reason.SHARED.name
+
+
+def test_what_people_wrote_for_a_target_comes_before_what_its_helpers_hold(repo: Callable[..., Repo]) -> None:
+    build = 'def more():\n    return [":z"]\nlib(name = "t", deps = more())\n'
+    assert repo(build).add("t") == ("app/BUCK", build.replace("more())", 'more() + ["//new"])'))

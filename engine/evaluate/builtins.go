@@ -3,6 +3,7 @@ package evaluate
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 
 	"go.starlark.net/lib/json"
@@ -59,13 +60,16 @@ func init() {
 		"read_root_config":          readConfig,
 		"load_symbols":              loadSymbols,
 		"implicit_package_symbol":   implicitSymbol,
-		"read_package_value":        nothing,
-		"read_parent_package_value": nothing,
+		"read_package_value":        readPackageValue,
+		"read_parent_package_value": readParentPackageValue,
+		"write_package_value":       writePackageValue,
 		"visibility":                nothing,
 		"debug":                     nothing,
 		"pprint":                    nothing,
 		"soft_error":                nothing,
 		"set_cfg_constructor":       nothing,
+		"call_stack":                callStack,
+		"call_stack_frame":          callStackFrame,
 		"dedupe":                    dedupe,
 		"filter":                    filterList,
 		"map":                       mapList,
@@ -90,7 +94,7 @@ func init() {
 }
 
 // nativeModule is `native`: its members are the same as the names of a build file.
-type nativeModule struct{}
+type nativeModule struct{ prelude *Struct } // what the prelude calls `native`, or nil
 
 func (nativeModule) String() string        { return "<native>" }
 func (nativeModule) Type() string          { return "struct" }
@@ -98,9 +102,14 @@ func (nativeModule) Freeze()               {}
 func (nativeModule) Truth() starlark.Bool  { return true }
 func (nativeModule) Hash() (uint32, error) { return 0, nil }
 func (nativeModule) AttrNames() []string   { return nil }
-func (nativeModule) Attr(name string) (starlark.Value, error) {
+func (n nativeModule) Attr(name string) (starlark.Value, error) {
 	if v := builtins[name]; v != nil {
 		return v, nil
+	}
+	if n.prelude != nil {
+		if v, ok := n.prelude.find(name); ok {
+			return v, nil
+		}
 	}
 	if v := starlark.Universe[name]; v != nil {
 		return v, nil
@@ -108,14 +117,24 @@ func (nativeModule) Attr(name string) (starlark.Value, error) {
 	return nativeRule(name), nil
 }
 
-// predeclared is the environment of a file: builtins, its own call and load functions, and native rules.
-func (e *Engine) predeclared(file *sourceFile) starlark.StringDict {
+// predeclared is the environment of the run's file: builtins, its own call and load functions, what the prelude
+// defines, and native rules.
+func (r *run) predeclared() starlark.StringDict {
+	file, prelude := r.file, r.preludeSymbols()
 	env := make(starlark.StringDict, len(builtins)+len(file.natives)+12)
-	for name, v := range builtins {
-		env[name] = v
-	}
+	maps.Copy(env, builtins)
+	native := nativeModule{}
+	native.prelude, _ = prelude["native"].(*Struct)
+	env["native"] = native
 	for _, name := range file.natives {
-		env[name] = nativeRule(name)
+		v := prelude[name]
+		if v == nil && file.isBuild {
+			v, _ = native.Attr(name)
+		}
+		if v == nil {
+			v = nativeRule(name)
+		}
+		env[name] = v
 	}
 	for name, fn := range operators {
 		env[name] = starlark.NewBuiltin(name[1:], fn)
@@ -132,9 +151,10 @@ func (e *Engine) predeclared(file *sourceFile) starlark.StringDict {
 
 // operators are what the rewritten tree calls in place of syntax.
 var operators = map[string]builtinFunc{
-	nameLoop: func(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	nameLoop: func(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 		switch v := args[0].(type) {
 		case *Stub:
+			runOf(thread).addOpaque("for "+v.text, v.module)
 			return starlark.Tuple(nil), nil
 		case *Concat:
 			if !v.hasSelect() {
@@ -193,6 +213,9 @@ var operators = map[string]builtinFunc{
 	},
 	nameFormat: func(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 		return runOf(thread).format(args[0], args[1])
+	},
+	nameIndex: func(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+		return runOf(thread).index(args[0], args[1])
 	},
 	nameIn: func(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 		if _, ok := args[1].(*Stub); ok { // as a mapping it would hold everything

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	maxEncodedBytes = 16 << 20
+	maxEncodedBytes = 8 << 20
 	maxEncodedDepth = 64
 )
 

@@ -16,6 +16,7 @@ import (
 
 // An Engine evaluates the packages of one tree.
 type Engine struct {
+	version        int
 	tree           *walk.Tree
 	buck           bool
 	aliases        map[string]string
@@ -24,9 +25,11 @@ type Engine struct {
 	jobs           int
 	log            func(format string, args ...any)
 	watch          *watchdog
+	company        sync.RWMutex // held by each package that is evaluated; for writing by one that must be alone
 
 	packages []*walk.Dir
 	files    map[string]*sourceFile
+	prelude  *sourceFile // the prelude's prelude.bzl, or nil
 	modes    []*mode
 }
 
@@ -35,9 +38,12 @@ type mode struct {
 	proto.Mode
 	texts    []symbolText
 	replaced starlark.StringDict
+	implicit []implicitImport
 
 	mu      sync.Mutex
 	modules map[*sourceFile]*module
+
+	exceeded map[*sourceFile]*Error // PACKAGE files that exceeded a limit
 }
 
 // A symbolText is one of the request's texts, evaluated.
@@ -49,25 +55,23 @@ type symbolText struct {
 // New prepares an engine: it parses the build files and all that they load, and evaluates the request's symbols.
 func New(req *proto.Request, tree *walk.Tree, jobs int, log func(format string, args ...any)) (*Engine, error) {
 	e := &Engine{
-		tree: tree, buck: req.Dialect == "buck", aliases: req.Aliases, suffixFallback: req.LoadSuffixFallback,
+		version: req.Version, tree: tree, buck: req.Dialect == "buck", aliases: req.Aliases, suffixFallback: req.LoadSuffixFallback,
 		limits: req.Limits, jobs: jobs, log: log, files: map[string]*sourceFile{},
 		watch: newWatchdog(req.Limits.MemoryMB),
 	}
 	e.choosePackages(req.Packages)
-	var first []string
-	for _, dir := range e.packages {
-		if dir.BuildFile != "" {
-			first = append(first, joinAll(dir.Path, dir.BuildFile))
-		}
-	}
-	e.parseAll(first)
-	e.markCycles()
 	for _, m := range req.Modes {
-		mode := &mode{Mode: m, modules: map[*sourceFile]*module{}}
+		implicit := e.implicitImports(m.Config["buildfile.package_includes"])
+		e.modes = append(e.modes, &mode{Mode: m, implicit: implicit, modules: map[*sourceFile]*module{},
+			exceeded: map[*sourceFile]*Error{}})
+	}
+	e.parseAll(e.firstFiles())
+	e.markCycles()
+	e.markPrelude(e.preludeFile())
+	for _, mode := range e.modes {
 		if err := e.defineSymbols(mode, req.Symbols); err != nil {
 			return nil, err
 		}
-		e.modes = append(e.modes, mode)
 	}
 	e.watch.rebase()
 	return e, nil
@@ -90,12 +94,32 @@ func (e *Engine) choosePackages(wanted []string) {
 	}
 }
 
-// parseAll parses the files and, transitively, what they load, several at once.
-func (e *Engine) parseAll(first []string) {
-	isBuild := map[string]bool{}
-	for _, p := range first {
-		isBuild[p] = true
+// firstFiles lists what is evaluated without being loaded, and says whether it is a build file or a PACKAGE file.
+func (e *Engine) firstFiles() map[string]bool {
+	first := map[string]bool{}
+	if file := e.preludeFile(); file != "" {
+		first[file] = false
 	}
+	for _, m := range e.modes {
+		for _, i := range m.implicit {
+			if i.file != "" {
+				first[i.file] = false
+			}
+		}
+	}
+	for _, dir := range e.packages {
+		if dir.BuildFile != "" {
+			first[joinAll(dir.Path, dir.BuildFile)] = true
+			for _, file := range e.packageFiles(dir) {
+				first[file] = true
+			}
+		}
+	}
+	return first
+}
+
+// parseAll parses the files and, transitively, what they load, several at once.
+func (e *Engine) parseAll(first map[string]bool) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, e.jobs)
@@ -110,7 +134,7 @@ func (e *Engine) parseAll(first []string) {
 	parse = func(p string) {
 		defer wg.Done()
 		slots <- struct{}{}
-		file := e.parse(p, isBuild[p])
+		file := e.parse(p, first[p])
 		<-slots
 		mu.Lock()
 		defer mu.Unlock()
@@ -122,7 +146,7 @@ func (e *Engine) parseAll(first []string) {
 		}
 	}
 	mu.Lock()
-	for _, p := range first {
+	for p := range first {
 		start(p)
 	}
 	mu.Unlock()
@@ -150,6 +174,7 @@ func (e *Engine) resolveLoads(file *sourceFile) {
 func (e *Engine) defineSymbols(m *mode, texts []proto.Symbols) error {
 	define := func(p, text string) (starlark.StringDict, error) {
 		file := parseFile(p, []byte(text), false)
+		file.prelude = true                                // the texts mean the same whether there is a prelude or not
 		file.targets = make([]loadTarget, len(file.loads)) // a text's loads are unknown values, or other texts' symbols
 		r := e.newRun(m, file, nil, &abandon{c: make(chan struct{})})
 		globals := r.exec()
@@ -197,24 +222,13 @@ func (e *Engine) Run(emit func([]byte) error, progress func(done, total int)) (i
 			jobs = append(jobs, &job{m, dir, make(chan []byte, 1)})
 		}
 	}
-	var again []*job // those that ran out of memory in company
-	var mu sync.Mutex
 	var done atomic.Int64
 	work := make(chan *job)
-	var workers sync.WaitGroup
-	for i := 0; i < e.jobs; i++ {
-		workers.Add(1)
+	for range e.jobs {
 		go func() {
-			defer workers.Done()
 			for j := range work {
-				record, shared := e.evaluate(j)
-				if shared {
-					mu.Lock()
-					again = append(again, j)
-					mu.Unlock()
-					continue
-				}
-				e.watch.held.Add(int64(cap(record)))
+				record := e.evaluateJob(j)
+				e.watch.hold(len(record))
 				j.result <- record
 				progress(int(done.Add(1)), len(jobs))
 			}
@@ -222,26 +236,42 @@ func (e *Engine) Run(emit func([]byte) error, progress func(done, total int)) (i
 	}
 	go func() {
 		for _, j := range jobs {
+			e.watch.waitForRoom() // what has begun will end, so the record that is waited for will come
 			work <- j
 		}
 		close(work)
-		workers.Wait()
-		e.forgetShared()
-		for _, j := range again {
-			record, _ := e.evaluate(j)
-			j.result <- record
-			progress(int(done.Add(1)), len(jobs))
-		}
 	}()
 	for i, j := range jobs {
 		record := <-j.result
+		if e.version > 1 && i%len(e.packages) == 0 { // the first of its mode
+			if err := emit(e.fileRecords(j.mode)); err != nil {
+				return i, err
+			}
+		}
 		err := emit(record)
-		e.watch.held.Add(-int64(cap(record)))
+		e.watch.hold(-len(record))
 		if err != nil {
 			return i, err
 		}
 	}
 	return len(jobs), nil
+}
+
+// evaluateJob evaluates one package; once more, alone, if it ran out of memory in company.
+func (e *Engine) evaluateJob(j *job) []byte {
+	e.company.RLock()
+	record, shared := e.evaluate(j)
+	e.company.RUnlock()
+	if !shared {
+		return record
+	}
+	e.company.Lock()
+	defer e.company.Unlock()
+	e.forgetShared()
+	e.watch.begin()
+	defer e.watch.setAlone(false)
+	record, _ = e.evaluate(j)
+	return record
 }
 
 // forgetShared drops the files whose evaluation was cancelled for memory that others used too.
@@ -267,6 +297,7 @@ func (e *Engine) evaluate(j *job) (record []byte, shared bool) {
 	r := e.newRun(j.mode, file, j.dir, gone)
 	done := make(chan []byte, 1)
 	go func() {
+		r.readPackageFiles()
 		r.exec()
 		done <- e.record(r)
 	}()

@@ -22,6 +22,7 @@ import (
 //	### kind: regexp             an error of that kind at this line; no other errors may occur
 //	### kind-file: regexp        the same, without a line
 //	# -> how kind {"name": ..}   a call at this line, with exactly these arguments (or just its name)
+//	# ?? callee                  an opaque call at this line; no others may occur
 func TestWorkspaces(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -56,7 +57,7 @@ func readWorkspace(t *testing.T, file string) *workspace {
 	}
 	w := &workspace{root: t.TempDir(), files: map[string]string{}}
 	w.request = map[string]any{
-		"version": 1, "root": w.root, "dialect": "buck", "do": []string{"evaluate"}, "aliases": map[string]string{},
+		"version": proto.Version, "root": w.root, "dialect": "buck", "do": []string{"evaluate"}, "aliases": map[string]string{},
 		"cells": []any{map[string]any{"name": "root", "path": "", "build_files": []string{"TARGETS", "BUCK", "BUILD.bazel", "BUILD"}}},
 	}
 	name := ""
@@ -124,18 +125,21 @@ type fact struct {
 	args any
 }
 
-var wantError = regexp.MustCompile(`### ([a-z-]+): (.*)`)
-var wantCall = regexp.MustCompile(`# -> ([a-z]+) (\S+) (.*)`)
+var wantError = regexp.MustCompile(`### ([a-z-]+): ([^#]*[^# ])`)
+var wantOpaque = regexp.MustCompile(`# \?\? (.*)`)
+var wantCall = regexp.MustCompile(`# -> ([a-z]+) (\S+) (.*?)(?: *###.*)?$`)
 
 func (w *workspace) check(t *testing.T, records []byte) {
 	t.Helper()
 	var gotErrors, gotCalls []fact
+	gotOpaque := map[string]bool{}
 	for _, line := range bytes.Split(bytes.TrimSpace(records), []byte("\n")) {
 		var record struct {
 			T, Mode, Package, Path, Kind, How, Name string
 			Complete                                bool
 			Args                                    map[string]any
 			Stack                                   [][]any
+			Opaque                                  [][]any
 			Errors                                  []struct {
 				Kind, Message, File string
 				Line                int
@@ -148,6 +152,12 @@ func (w *workspace) check(t *testing.T, records []byte) {
 			last := record.Stack[len(record.Stack)-1]
 			gotCalls = append(gotCalls, fact{
 				fmt.Sprintf("%v:%v", last[0], last[1]), record.How + " " + record.Kind, record.Args})
+			continue
+		}
+		for _, o := range record.Opaque {
+			gotOpaque[fmt.Sprintf("%v:%v %v", o[3], o[2], o[0])] = true
+		}
+		if record.T == "file" {
 			continue
 		}
 		complete := true
@@ -167,11 +177,18 @@ func (w *workspace) check(t *testing.T, records []byte) {
 	for _, name := range names {
 		for i, line := range strings.Split(w.files[name], "\n") {
 			at := fmt.Sprintf("%s:%d", name, i+1)
-			if m := wantError.FindStringSubmatch(line); m != nil {
+			for _, m := range wantError.FindAllStringSubmatch(line, -1) {
 				if strings.HasSuffix(m[1], "-file") { // the file as a whole
 					at, m[1] = name+":0", strings.TrimSuffix(m[1], "-file")
 				}
 				gotErrors = checkError(t, gotErrors, at, m[1], m[2])
+			}
+			if m := wantOpaque.FindStringSubmatch(line); m != nil {
+				if want := at + " " + m[1]; !gotOpaque[want] {
+					t.Errorf("%s is not opaque", want)
+				} else {
+					delete(gotOpaque, want)
+				}
 			}
 			if m := wantCall.FindStringSubmatch(line); m != nil {
 				gotCalls = checkCall(t, gotCalls, at, m[1]+" "+m[2], m[3])
@@ -180,6 +197,9 @@ func (w *workspace) check(t *testing.T, records []byte) {
 	}
 	for _, f := range gotErrors {
 		t.Errorf("unexpected error: %s: %s", f.at, f.text)
+	}
+	for o := range gotOpaque {
+		t.Errorf("unexpected opaque call: %s", o)
 	}
 }
 

@@ -120,3 +120,33 @@ func sha256Text(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kw
 	sum := sha256.Sum256([]byte(text))
 	return starlark.String(hex.EncodeToString(sum[:])), nil
 }
+
+// callStackFrame is Buck2's call_stack_frame: what is active n levels up, and the file that called it.
+func callStackFrame(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var n int
+	if err := starlark.UnpackPositionalArgs(b.Name(), args, kwargs, 1, &n); err != nil {
+		return nil, err
+	}
+	name := b.Name()
+	for i := 0; i < thread.CallStackDepth(); i++ {
+		frame := thread.DebugFrame(i)
+		fn, ok := frame.Callable().(*starlark.Function)
+		if !ok {
+			continue
+		}
+		if n == 0 {
+			return newStruct(nil, []starlark.Tuple{
+				{starlark.String("func_name"), starlark.String(name)},
+				{starlark.String("module_path"), starlark.String(frame.Position().Filename())},
+			}), nil
+		}
+		name = fn.Name()
+		n--
+	}
+	return starlark.None, nil
+}
+
+// callStack is Buck2's call_stack, whose text is only ever printed.
+func callStack(*starlark.Thread, *starlark.Builtin, starlark.Tuple, []starlark.Tuple) (starlark.Value, error) {
+	return starlark.String(""), nil
+}

@@ -9,8 +9,8 @@ import (
 
 // What one operation may make. starlark-go can neither interrupt an operation nor say what it will allocate.
 const (
-	maxElements = 2 << 20
-	maxBytes    = 16 << 20
+	maxElements = 1 << 20
+	maxBytes    = 8 << 20
 	maxIntBits  = 1 << 20
 	maxNesting  = 1000
 )
@@ -116,9 +116,15 @@ func bounded(b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) 
 			}
 		}
 		if recv, ok := b.Receiver().(starlark.String); ok { // format may use each argument in each field
-			return (maxBytes-budget)*(1+strings.Count(string(recv), "{")) < maxBytes*4
+			return (maxBytes-budget)*(1+strings.Count(string(recv), "{")) < maxBytes*2
 		}
 		return true
+	case "zip":
+		total := 0
+		for _, arg := range args {
+			total += max(starlark.Len(arg), 0)
+		}
+		return total < maxElements
 	case "join":
 		if recv, ok := b.Receiver().(starlark.String); ok && len(args) == 1 {
 			budget := maxBytes - len(recv)*max(starlark.Len(args[0]), 0)

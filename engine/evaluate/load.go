@@ -21,12 +21,17 @@ type loadTarget struct {
 // resolve finds the file of a load that is written in the file at from.
 func (e *Engine) resolve(from, module string) loadTarget {
 	cell, pkg, name, relative := e.split(from, module)
-	if name == "" || !cleanName(name) || !cleanName(pkg) {
+	upwards := e.buck && relative && strings.HasPrefix(name, "../") && path.Clean(name) == name
+	if name == "" || !(cleanName(name) || upwards) || !cleanName(pkg) {
 		return loadTarget{}
 	}
 	if cell != nil {
 		for _, folder := range e.foldersOf(from, pkg, relative) {
-			if file := joinAll(cell.Path, folder, name); e.tree.Exists(file) {
+			file := path.Join(folder, name)
+			if strings.HasPrefix(file, "../") { // out of the cell
+				continue
+			}
+			if file = joinAll(cell.Path, file); e.tree.Exists(file) {
 				return loadTarget{file, "exact"}
 			}
 		}

@@ -74,15 +74,6 @@ func repositoryName(thread *starlark.Thread, b *starlark.Builtin, _ starlark.Tup
 	return starlark.String("@" + r.dir.Cell.Name), nil
 }
 
-func implicitSymbol(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	var name string
-	var fallback starlark.Value = starlark.None
-	if err := starlark.UnpackPositionalArgs(b.Name(), args, kwargs, 1, &name, &fallback); err != nil {
-		return nil, err
-	}
-	return fallback, nil
-}
-
 func globFiles(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	r, err := inPackage(thread, b)
 	if err != nil {

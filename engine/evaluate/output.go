@@ -1,6 +1,9 @@
 package evaluate
 
 import (
+	"maps"
+	"slices"
+
 	"buildfix/engine/proto"
 	"buildfix/engine/walk"
 )
@@ -14,10 +17,13 @@ func (e *Engine) record(r *run) []byte {
 	errs := append([]Error(nil), r.errors...)
 	dst := make([]byte, 0, size)
 	dst = appendPackage(dst, r.mode.Name, r.dir, joinAll(r.dir.Path, r.dir.BuildFile))
-	dst = append(dst, `,"loads":[`...)
-	dst, errs = e.appendLoads(dst, r, errs)
-	dst = append(dst, ']')
-	dst = appendOutcome(dst, errs)
+	if e.version < 2 {
+		dst = e.appendAllLoads(dst, r)
+	} else {
+		dst = e.appendLoads(dst, r.mode, r.file)
+	}
+	dst = appendOpaque(dst, r.opaque)
+	dst = appendOutcome(dst, e.addLoadedErrors(errs, r))
 	for i := range r.calls {
 		dst = r.calls[i].appendTo(dst)
 	}
@@ -51,49 +57,110 @@ func appendOutcome(dst []byte, errs []Error) []byte {
 	return append(dst, "]}\n"...)
 }
 
-// appendLoads encodes the loads of the build file and of all that it loads, and gathers those files' errors.
-func (e *Engine) appendLoads(dst []byte, r *run, errs []Error) ([]byte, []Error) {
-	seen := map[*sourceFile]bool{r.file: true}
-	first := true
-	var visit func(file *sourceFile)
-	visit = func(file *sourceFile) {
+// fileRecords are the records of the files that are not build files of packages, or are loaded all the same.
+func (e *Engine) fileRecords(m *mode) []byte {
+	loaded := map[string]bool{}
+	for path, file := range e.files {
+		if !file.isBuild || e.packageFileNamed(path) {
+			loaded[path] = true
+		}
+		for _, target := range file.targets {
+			loaded[target.path] = true
+		}
+	}
+	delete(loaded, "")
+	var dst []byte
+	for _, path := range slices.Sorted(maps.Keys(loaded)) {
+		dst = append(dst, `{"t":"file"`...)
+		dst = proto.AppendField(dst, "mode", m.Name)
+		dst = proto.AppendField(dst, "path", path)
+		dst = e.appendLoads(dst, m, e.files[path])
+		dst = append(dst, "}\n"...)
+	}
+	return dst
+}
+
+// appendLoads encodes the loads of one file.
+func (e *Engine) appendLoads(dst []byte, m *mode, file *sourceFile) []byte {
+	dst = append(dst, `,"loads":[`...)
+	written := map[string]bool{}
+	for i := range file.loads {
+		if stmt := &file.loads[i]; !written[stmt.module] {
+			if len(written) > 0 {
+				dst = append(dst, ',')
+			}
+			written[stmt.module] = true
+			dst = append(dst, `{"module":`...)
+			dst = proto.AppendString(dst, stmt.module)
+			dst = e.appendTarget(dst, m, stmt, file.targets[i])
+		}
+	}
+	return append(dst, ']')
+}
+
+// appendTarget encodes what a load statement found, and ends the entry.
+func (e *Engine) appendTarget(dst []byte, m *mode, stmt *loadStmt, target loadTarget) []byte {
+	how := target.how
+	if e.files[target.path] == nil {
+		how = m.how(stmt)
+	} else {
+		dst = proto.AppendField(dst, "path", target.path)
+	}
+	dst = proto.AppendField(dst, "how", how)
+	return append(dst, '}')
+}
+
+// appendAllLoads encodes the loads of the build file and of all that it loads.
+func (e *Engine) appendAllLoads(dst []byte, r *run) []byte {
+	dst = append(dst, `,"loads":[`...)
+	e.eachLoaded(r.file, func(file *sourceFile) {
 		written := map[string]bool{}
 		for i := range file.loads {
-			stmt, target := &file.loads[i], file.targets[i]
-			next := e.files[target.path]
-			if !written[stmt.module] {
+			if stmt := &file.loads[i]; !written[stmt.module] {
 				written[stmt.module] = true
-				if !first {
+				if dst[len(dst)-1] != '[' {
 					dst = append(dst, ',')
 				}
-				first = false
 				dst = append(dst, `{"from":`...)
 				dst = proto.AppendString(dst, file.path)
 				dst = proto.AppendField(dst, "module", stmt.module)
-				how := target.how
-				if next == nil {
-					how = r.mode.how(stmt)
-				} else {
-					dst = proto.AppendField(dst, "path", target.path)
-				}
-				dst = proto.AppendField(dst, "how", how)
-				dst = append(dst, '}')
+				dst = e.appendTarget(dst, r.mode, stmt, file.targets[i])
 			}
-			if next == nil || seen[next] {
-				continue
+		}
+	})
+	return append(dst, ']')
+}
+
+// eachLoaded visits the file and all that it loads, each once.
+func (e *Engine) eachLoaded(file *sourceFile, visit func(*sourceFile)) {
+	seen := map[*sourceFile]bool{}
+	var enter func(*sourceFile)
+	enter = func(file *sourceFile) {
+		seen[file] = true
+		visit(file)
+		for _, target := range file.targets {
+			if next := e.files[target.path]; next != nil && !seen[next] {
+				enter(next)
 			}
-			seen[next] = true
-			for _, err := range r.mode.errorsOf(next) {
-				if err.Kind == "call" { // the loaded file may lack whatever the call was for
-					err.Kind = "eval"
-				}
-				errs = append(errs, err)
-			}
-			visit(next)
 		}
 	}
-	visit(r.file)
-	return dst, errs
+	enter(file)
+}
+
+// addLoadedErrors adds the errors of all files that the build file loads.
+func (e *Engine) addLoadedErrors(errs []Error, r *run) []Error {
+	e.eachLoaded(r.file, func(file *sourceFile) {
+		if file == r.file {
+			return
+		}
+		for _, err := range r.mode.errorsOf(file) {
+			if err.Kind == "call" { // the loaded file may lack whatever the call was for
+				err.Kind = "eval"
+			}
+			errs = append(errs, err)
+		}
+	})
+	return errs
 }
 
 // errorsOf are the errors of a loaded file, if it was loaded.
@@ -115,7 +182,7 @@ func (m *mode) errorsOf(file *sourceFile) []Error {
 // missingPackage is the record of a package that was asked for and does not exist.
 func missingPackage(mode string, dir *walk.Dir) []byte {
 	dst := appendPackage(nil, mode, dir, "")
-	dst = append(dst, `,"loads":[]`...)
+	dst = append(dst, `,"loads":[],"opaque":[]`...)
 	return appendOutcome(dst, []Error{{Kind: "read", Message: "there is no build file", File: dir.Path}})
 }
 

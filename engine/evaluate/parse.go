@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"strings"
 	"unicode/utf8"
 
 	"go.starlark.net/resolve"
@@ -19,22 +18,28 @@ var fileOptions = &syntax.FileOptions{
 // A sourceFile is one build file or .bzl file, parsed and compiled once for all modes.
 type sourceFile struct {
 	path    string
+	isBuild bool // a build file or PACKAGE file, not a loaded one
+	prelude bool // part of the prelude
 	program *starlark.Program
 	sites   []site
 	loads   []loadStmt
 	targets []loadTarget // of the loads, filled in by the linker
-	json    []byte       // of a JSON file, which Buck2 loads as `value`; program is then nil
+	data    []byte       // of a JSON or TOML file; program is then nil
 	natives []string     // names that neither the file nor the engine defines
 	err     *Error       // instead of the above
 	cycle   int          // files of one load cycle share a number; 0 outside cycles
 }
 
-// maxItems bounds the tokens of a file, each of which takes some 200 bytes once parsed.
-const maxItems = 4 << 20
+// maxItems bounds the tokens of a file, each of which takes some 200 bytes once parsed, and a call, or a field of an
+// f-string, callItems times as many.
+const (
+	maxItems  = 1 << 20
+	callItems = 8
+)
 
 // parseFile prepares, parses, rewrites and compiles the text of a file.
 func parseFile(path string, text []byte, isBuild bool) (file *sourceFile) {
-	file = &sourceFile{path: path}
+	file = &sourceFile{path: path, isBuild: isBuild}
 	defer func() {
 		switch x := recover().(type) {
 		case nil:
@@ -49,8 +54,8 @@ func parseFile(path string, text []byte, isBuild bool) (file *sourceFile) {
 		file.err = &Error{Kind: "encoding", Message: "the file is not UTF-8", File: path, Line: line, Col: col}
 		return file
 	}
-	if strings.HasSuffix(path, ".json") && !isBuild {
-		file.json = text
+	if isData(path) && !isBuild {
+		file.data = text
 		return file
 	}
 	if at := bytes.IndexByte(text, 0); at >= 0 { // starlark-go would take it for the end of the file

@@ -282,6 +282,9 @@ func (p *preparer) item() {
 	case isIdent(c):
 		p.word()
 	case c == '(' || c == '[' || c == '{':
+		if c == '(' {
+			p.items += callItems
+		}
 		p.depth++
 		p.copy()
 	case c == ')' || c == ']' || c == '}':
@@ -321,10 +324,10 @@ func (p *preparer) atString() bool {
 
 // str copies a string literal. An f-string becomes a bytes literal.
 func (p *preparer) str() {
-	raw := false
+	raw, isFormat := false, false
 	if word := p.wordAhead(); word != "" {
 		raw = word[0] == 'r' || len(word) > 1 && word[1] == 'r'
-		isFormat := word[0] == 'f' || len(word) > 1 && word[1] == 'f'
+		isFormat = word[0] == 'f' || len(word) > 1 && word[1] == 'f'
 		switch {
 		case isFormat && len(word) == 2:
 			p.fstrings[position{p.line, p.col}] = true
@@ -346,6 +349,9 @@ func (p *preparer) str() {
 	}
 	for p.pos < len(p.src) {
 		c := p.src[p.pos]
+		if isFormat && c == '{' {
+			p.items += callItems
+		}
 		switch {
 		case c == '\\' && raw:
 			p.copy()

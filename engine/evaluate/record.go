@@ -2,6 +2,7 @@ package evaluate
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
 
 	"go.starlark.net/starlark"
@@ -47,6 +48,15 @@ func (r *run) callFunction(file *sourceFile, args starlark.Tuple, kwargs []starl
 	if err == nil || site.soft == hard || fails(fn) || r.fatal.Load() != nil {
 		return result, err
 	}
+	r.passOver(err)
+	if site.soft == value {
+		return unknown(site.callee + "()"), nil
+	}
+	return starlark.None, nil
+}
+
+// passOver notes an error that costs only the call, or the value, that raised it.
+func (r *run) passOver(err error) {
 	e := Error{Kind: "call", Message: message(err), File: r.file.path}
 	e.place(r.withStack(err))
 	if len(r.errors) < maxErrors {
@@ -55,10 +65,43 @@ func (r *run) callFunction(file *sourceFile, args starlark.Tuple, kwargs []starl
 	for _, outer := range r.active { // they go on without what the call was for
 		r.calls[outer-1].failed = true
 	}
-	if site.soft == assignment {
-		return unknown(site.callee + "()"), nil
+}
+
+// index is x[y].
+func (r *run) index(x, y starlark.Value) (starlark.Value, error) {
+	result, err := getIndex(x, y)
+	if err != nil && r.fatal.Load() == nil {
+		r.passOver(err)
+		return unknown("[]"), nil
 	}
-	return starlark.None, nil
+	return result, err
+}
+
+// getIndex does what starlark-go does for x[y].
+func getIndex(x, y starlark.Value) (starlark.Value, error) {
+	switch x := x.(type) {
+	case starlark.Mapping:
+		z, found, err := x.Get(y)
+		if err == nil && !found {
+			err = fmt.Errorf("key %v not in %s", y, x.Type())
+		}
+		return z, err
+	case starlark.Indexable:
+		n := x.Len()
+		i, err := starlark.AsInt32(y)
+		if err != nil {
+			return nil, fmt.Errorf("%s index: %w", x.Type(), err)
+		}
+		at := i
+		if at < 0 {
+			at += n
+		}
+		if at < 0 || at >= n {
+			return nil, fmt.Errorf("%s index %d out of range", x.Type(), i)
+		}
+		return x.Index(at), nil
+	}
+	return nil, fmt.Errorf("unhandled index operation %s[%s]", x.Type(), y.Type())
 }
 
 const maxErrors = 1000
@@ -98,8 +141,15 @@ func (r *run) begin(site *site, fn starlark.Value, args starlark.Tuple, kwargs [
 		return 0, nil
 	}
 	name, named := boundName(params, args, kwargs)
-	if !named && !(how == "native" && nameless[kind]) {
-		return 0, nil
+	if r.governing {
+		if how != "native" || kind != "package" {
+			return 0, nil
+		}
+	} else if !named {
+		r.noteOpaque(site, fn, kwargs)
+		if !(how == "native" && nameless[kind]) && !(how == "stub" && site.soft == statement) {
+			return 0, nil
+		}
 	}
 	id := len(r.calls) + 1
 	parent := 0
@@ -127,7 +177,7 @@ func (r *run) begin(site *site, fn starlark.Value, args starlark.Tuple, kwargs [
 	enc.args(params, args, kwargs)
 	dst = r.appendStack(proto.AppendKey(enc.dst, "stack"))
 	r.bytes += len(dst)
-	if enc.failed || r.bytes > r.engine.limits.MemoryMB<<20/4 {
+	if enc.failed || r.bytes > r.engine.limits.MemoryMB<<20/16 {
 		return 0, r.errLimit("memory")
 	}
 	r.calls = append(r.calls, call{json: dst})

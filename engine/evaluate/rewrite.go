@@ -20,6 +20,7 @@ const (
 	nameTimes  = "\x00times"  // x * y
 	nameFormat = "\x00format" // x % y
 	nameIn     = "\x00in"     // x in y
+	nameIndex  = "\x00index"  // x[y], where an error is soft
 	nameOr     = "\x00or"     // x | y
 	nameFactor = "\x00factor" // y of x[i] *= y and x[i] %= y
 	nameAddend = "\x00addend" // y of x += y
@@ -40,9 +41,9 @@ type site struct {
 type softness byte
 
 const (
-	hard       softness = iota // whatever encloses it
-	statement                  // this call only
-	assignment                 // this call only; its value is unknown
+	hard      softness = iota // whatever encloses it
+	statement                 // this call only
+	value                     // this call only; its value is unknown
 )
 
 // A loadStmt is one load statement of a file.
@@ -59,6 +60,8 @@ type rewriter struct {
 	prepared  *prepared
 	depth     int
 	functions int // enclosing function definitions
+	deciding  int // enclosing expressions that decide what is evaluated
+	arguments int // enclosing calls in statement position, of the same function
 	sites     []site
 	loads     []loadStmt
 }
@@ -115,14 +118,14 @@ func (r *rewriter) stmt(s syntax.Stmt) syntax.Stmt {
 	case *syntax.ExprStmt:
 		s.X = r.statementExpr(s.X)
 	case *syntax.ForStmt:
-		s.X = r.builtin(nameLoop, s.For, r.expr(s.X))
-		s.Vars = r.expr(s.Vars)
+		s.X = r.builtin(nameLoop, s.For, r.decision(s.X))
+		s.Vars = r.target(s.Vars)
 		r.stmts(s.Body)
 	case *syntax.WhileStmt:
-		s.Cond = r.expr(s.Cond)
+		s.Cond = r.decision(s.Cond)
 		r.stmts(s.Body)
 	case *syntax.IfStmt:
-		s.Cond = r.expr(s.Cond)
+		s.Cond = r.decision(s.Cond)
 		r.stmts(s.True)
 		r.stmts(s.False)
 	case *syntax.ReturnStmt:
@@ -143,6 +146,11 @@ func (r *rewriter) statementExpr(x syntax.Expr) syntax.Expr {
 	case *syntax.ParenExpr:
 		x.X = r.statementExpr(x.X)
 		return x
+	case *syntax.CondExpr:
+		r.enter(x)
+		x.Cond, x.True, x.False = r.decision(x.Cond), r.statementExpr(x.True), r.statementExpr(x.False)
+		r.depth--
+		return x
 	case *syntax.Comprehension:
 		if body, ok := x.Body.(*syntax.CallExpr); ok {
 			r.enter(x)
@@ -155,14 +163,22 @@ func (r *rewriter) statementExpr(x syntax.Expr) syntax.Expr {
 	return r.expr(x)
 }
 
+// decision rewrites an expression on which it depends what is evaluated: no call in it may fail softly.
+func (r *rewriter) decision(x syntax.Expr) syntax.Expr {
+	r.deciding++
+	defer func() { r.deciding-- }()
+	return r.expr(x)
+}
+
+// isSoft reports whether a value here may be unknown instead of an error: at the top of a build file, and in the
+// arguments of a call in statement position, where it costs the targets less than if the call were not made.
+func (r *rewriter) isSoft() bool {
+	return r.deciding == 0 && (r.arguments > 0 || r.isBuild && r.functions == 0)
+}
+
 func (r *rewriter) assign(s *syntax.AssignStmt) syntax.Stmt {
-	call, isCall := s.RHS.(*syntax.CallExpr)
-	if isCall && r.isBuild && r.functions == 0 {
-		s.RHS = r.call(call, assignment)
-	} else {
-		s.RHS = r.expr(s.RHS)
-	}
-	s.LHS = r.expr(s.LHS)
+	s.RHS = r.expr(s.RHS)
+	s.LHS = r.target(s.LHS)
 	switch s.Op {
 	case syntax.EQ:
 		if n := patternLen(s.LHS); n >= 0 {
@@ -187,6 +203,11 @@ func (r *rewriter) assign(s *syntax.AssignStmt) syntax.Stmt {
 		s.Op = syntax.EQ
 	}
 	return s
+}
+
+// target rewrites what is assigned to.
+func (r *rewriter) target(lhs syntax.Expr) syntax.Expr {
+	return r.decision(lhs)
 }
 
 // patternLen is the number of names that an assignment unpacks into, or -1.
@@ -247,6 +268,9 @@ func (r *rewriter) expr(x syntax.Expr) syntax.Expr {
 	case *syntax.Literal:
 		return r.literal(x)
 	case *syntax.CallExpr:
+		if r.isSoft() {
+			return r.call(x, value)
+		}
 		return r.call(x, hard)
 	case *syntax.BinaryExpr:
 		x.X, x.Y = r.expr(x.X), r.expr(x.Y)
@@ -268,7 +292,7 @@ func (r *rewriter) expr(x syntax.Expr) syntax.Expr {
 		r.clauses(x.Clauses)
 		x.Body = r.expr(x.Body)
 	case *syntax.CondExpr:
-		x.Cond, x.True, x.False = r.expr(x.Cond), r.expr(x.True), r.expr(x.False)
+		x.Cond, x.True, x.False = r.decision(x.Cond), r.expr(x.True), r.expr(x.False)
 	case *syntax.DictEntry:
 		x.Key, x.Value = r.expr(x.Key), r.expr(x.Value)
 	case *syntax.DictExpr:
@@ -277,9 +301,17 @@ func (r *rewriter) expr(x syntax.Expr) syntax.Expr {
 		x.X = r.expr(x.X)
 	case *syntax.IndexExpr:
 		x.X, x.Y = r.expr(x.X), r.expr(x.Y)
+		if r.isSoft() {
+			return r.builtin(nameIndex, x.Lbrack, x.X, x.Y)
+		}
 	case *syntax.LambdaExpr:
 		r.params(x.Params)
+		arguments := r.arguments
+		r.functions++
+		r.arguments = 0
 		x.Body = r.expr(x.Body)
+		r.functions--
+		r.arguments = arguments
 	case *syntax.ListExpr:
 		r.exprs(x.List)
 	case *syntax.ParenExpr:
@@ -298,10 +330,10 @@ func (r *rewriter) clauses(clauses []syntax.Node) {
 	for _, c := range clauses {
 		switch c := c.(type) {
 		case *syntax.ForClause:
-			c.X = r.builtin(nameEach, c.For, r.expr(c.X))
-			c.Vars = r.expr(c.Vars)
+			c.X = r.builtin(nameEach, c.For, r.decision(c.X))
+			c.Vars = r.target(c.Vars)
 		case *syntax.IfClause:
-			c.Cond = r.expr(c.Cond)
+			c.Cond = r.decision(c.Cond)
 		}
 	}
 }

@@ -13,6 +13,10 @@ func (r *rewriter) call(x *syntax.CallExpr, soft softness) syntax.Expr {
 	defer func() { r.depth-- }()
 	index := len(r.sites)
 	r.sites = append(r.sites, site{callee: r.source(x.Fn), soft: soft})
+	if soft == statement {
+		r.arguments++
+		defer func() { r.arguments-- }()
+	}
 	args := []syntax.Expr{intLiteral(index, x.Lparen), r.expr(x.Fn)}
 	var named []syntax.Expr
 	var star, starStar *syntax.UnaryExpr

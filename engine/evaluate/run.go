@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"go.starlark.net/lib/json"
 	"go.starlark.net/starlark"
 
 	"buildfix/engine/walk"
@@ -44,7 +43,11 @@ type run struct {
 	active  []int // ids of the recorded calls that have not returned
 	targets []target
 	prints  int
+	opaque  []opaqueCall
 	symbols starlark.StringDict // added by load_symbols
+
+	governing            bool    // the file is a PACKAGE file
+	values, parentValues *values // of PACKAGE files
 
 	fatal   atomic.Pointer[string] // the limit that was exceeded
 	shared  atomic.Bool            // memory ran out while other packages were evaluated too
@@ -116,14 +119,14 @@ func (r *run) exec() (globals starlark.StringDict) {
 }
 
 func (r *run) execProgram() (starlark.StringDict, error) {
-	if r.file.json != nil {
-		value, err := starlark.Call(r.thread, json.Module.Members["decode"], starlark.Tuple{starlark.String(r.file.json)}, nil)
+	if r.file.data != nil {
+		value, err := decodeData(r.thread, r.file.path, r.file.data)
 		if err != nil {
 			return starlark.StringDict{}, err
 		}
 		return starlark.StringDict{"value": value}, nil
 	}
-	return r.file.program.Init(r.thread, r.engine.predeclared(r.file))
+	return r.file.program.Init(r.thread, r.predeclared())
 }
 
 // ending turns the error that ended the file into an Error.

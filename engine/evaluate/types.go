@@ -18,9 +18,47 @@ func here(thread *starlark.Thread) (file string, line int) {
 	return "", 0
 }
 
-func makeRule(thread *starlark.Thread, b *starlark.Builtin, _ starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+func makeRule(thread *starlark.Thread, b *starlark.Builtin, _ starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	file, line := here(thread)
-	return &Rule{what: b.Name(), file: file, line: line}, nil
+	return &Rule{what: b.Name(), file: file, line: line, attrs: attributeNames(kwargs)}, nil
+}
+
+// attributeNames are the names of the attributes that a rule or macro declares; one that it declares as None it drops.
+func attributeNames(kwargs []starlark.Tuple) []starlark.Value {
+	i := findKey(kwargs, starlark.String("attrs"))
+	if i < 0 {
+		return nil
+	}
+	var names []starlark.Value
+	if attrs, ok := kwargs[i][1].(*starlark.Dict); ok {
+		for _, item := range attrs.Items() {
+			if _, isName := item[0].(starlark.String); isName && item[1] != starlark.None {
+				names = append(names, item[0])
+			}
+		}
+	}
+	return names
+}
+
+// commonAttributes are what `inherit_attrs = "common"` inherits, and what every rule has.
+var commonAttributes = []starlark.Value{
+	starlark.String("compatible_with"), starlark.String("deprecation"), starlark.String("exec_compatible_with"),
+	starlark.String("exec_properties"), starlark.String("features"), starlark.String("package_metadata"),
+	starlark.String("restricted_to"), starlark.String("tags"), starlark.String("target_compatible_with"),
+	starlark.String("testonly"), starlark.String("toolchains"),
+}
+
+// inherited are the names of the attributes that a symbolic macro takes over from a rule, as far as they are known.
+func inherited(from starlark.Value) []starlark.Value {
+	switch from := from.(type) {
+	case *Rule:
+		return append(append([]starlark.Value(nil), from.attrs...), commonAttributes...)
+	case *Stub:
+		return commonAttributes
+	case starlark.String:
+		return commonAttributes
+	}
+	return nil
 }
 
 // makeMacro makes a symbolic macro, whose calls run its implementation with the attributes' defaults filled in.
@@ -30,13 +68,24 @@ func makeMacro(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple
 	if i := findKey(kwargs, starlark.String("implementation")); i >= 0 {
 		rule.impl = kwargs[i][1]
 	}
+	rule.attrs = attributeNames(kwargs)
 	rule.defaults = append(rule.defaults, starlark.Tuple{starlark.String("visibility"), starlark.NewList(nil)})
+	declared := starlark.NewDict(0)
 	if i := findKey(kwargs, starlark.String("attrs")); i >= 0 {
 		if attrs, ok := kwargs[i][1].(*starlark.Dict); ok {
-			for _, item := range attrs.Items() {
-				if a, ok := item[1].(*attribute); ok {
-					rule.defaults = append(rule.defaults, starlark.Tuple{item[0], a.value})
-				}
+			declared = attrs
+		}
+	}
+	for _, item := range declared.Items() {
+		if a, ok := item[1].(*attribute); ok {
+			rule.defaults = append(rule.defaults, starlark.Tuple{item[0], a.value})
+		}
+	}
+	if i := findKey(kwargs, starlark.String("inherit_attrs")); i >= 0 {
+		for _, name := range inherited(kwargs[i][1]) {
+			if _, own, _ := declared.Get(name); !own && findKey(rule.defaults, name) < 0 { // the default is None, whatever the rule's is
+				rule.attrs = append(rule.attrs, name)
+				rule.defaults = append(rule.defaults, starlark.Tuple{name, starlark.None})
 			}
 		}
 	}

@@ -14,7 +14,8 @@ type Rule struct {
 	name     string // of the global that it was assigned to
 	file     string
 	line     int
-	impl     starlark.Value // of a symbolic macro, which calls of it run; else nil
+	impl     starlark.Value   // of a symbolic macro, which calls of it run; else nil
+	attrs    []starlark.Value // the names of its attributes, as far as they are known
 	defaults []starlark.Tuple
 }
 

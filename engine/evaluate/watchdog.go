@@ -4,24 +4,58 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
 // A watchdog cancels what runs when the heap has grown by more than one package may use.
 type watchdog struct {
 	limit   uint64
-	held    atomic.Int64 // bytes of records that wait to be written
 	mu      sync.Mutex
+	held    int        // bytes of records that wait to be written
+	room    *sync.Cond // signalled when held shrinks
 	running map[*run]bool
 	base    uint64
+	alone   bool // only one package is evaluated, and base is what was used before it
 	stop    chan struct{}
 }
 
 func newWatchdog(limitMB int) *watchdog {
 	w := &watchdog{limit: uint64(limitMB) << 20, running: map[*run]bool{}, stop: make(chan struct{})}
+	w.room = sync.NewCond(&w.mu)
 	w.rebase()
 	return w
+}
+
+// maxHeld is how many bytes of records may wait to be written before no further package is begun.
+const maxHeld = 64 << 20
+
+// hold notes that records of that many bytes wait to be written, or were.
+func (w *watchdog) hold(bytes int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.held += bytes
+	w.room.Broadcast()
+}
+
+func (w *watchdog) waitForRoom() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for w.held > maxHeld {
+		w.room.Wait()
+	}
+}
+
+// begin says that one package will be evaluated alone; it frees what it can and takes the rest for used before.
+func (w *watchdog) begin() {
+	runtime.GC()
+	w.rebase()
+	w.setAlone(true)
+}
+
+func (w *watchdog) setAlone(alone bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.alone = alone
 }
 
 // rebase takes the present heap as what is used before any package.
@@ -29,7 +63,7 @@ func (w *watchdog) rebase() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.base = heap()
-	debug.SetMemoryLimit(int64(w.base + w.limit + w.limit/4)) // above what is watched for, lest collecting takes all the time
+	debug.SetMemoryLimit(int64(w.base + w.limit)) // collect more often, the nearer to what is watched for
 }
 
 func heap() uint64 {
@@ -39,7 +73,7 @@ func heap() uint64 {
 }
 
 func (w *watchdog) watch() {
-	ticker := time.NewTicker(20 * time.Millisecond)
+	ticker := time.NewTicker(10 * time.Millisecond)
 	defer ticker.Stop()
 	for {
 		select {
@@ -55,12 +89,8 @@ func (w *watchdog) watch() {
 			continue
 		}
 		w.mu.Lock()
-		workers := map[*abandon]bool{}
 		for r := range w.running {
-			workers[r.gone] = true
-		}
-		for r := range w.running {
-			if len(workers) > 1 {
+			if !w.alone { // others, or files that were loaded before, may be what takes the memory
 				r.shared.Store(true)
 			}
 			r.exceed("memory")
@@ -70,7 +100,10 @@ func (w *watchdog) watch() {
 }
 
 func (w *watchdog) over() bool {
-	return heap() > w.base+w.limit+uint64(max(w.held.Load(), 0))
+	used := heap()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return used > w.base+w.limit+uint64(w.held)
 }
 
 func (w *watchdog) add(r *run) {

@@ -25,7 +25,7 @@ func TestReadRequestRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for from, to := range map[string]string{
-		`"version":1`:    `"version":2`,
+		`"version":1`:    `"version":3`,
 		`"buck"`:         `"make"`,
 		`"path":""`:      `"path":"../x"`,
 		`"name":"root"`:  `"nmae":"root"`,

@@ -14,8 +14,8 @@ import (
 	"unicode/utf8"
 )
 
-// Version is the protocol version that this engine speaks.
-const Version = 1
+// Version is the protocol version that this engine speaks; of version 1 it still reads requests.
+const Version = 2
 
 // Request is what one run of the engine is asked to do.
 type Request struct {
@@ -86,7 +86,7 @@ func ReadRequest(r io.Reader) (*Request, error) {
 }
 
 func (req *Request) check() error {
-	if req.Version != Version {
+	if req.Version < 1 || req.Version > Version {
 		return fmt.Errorf("version %d is not supported, want %d", req.Version, Version)
 	}
 	if !filepath.IsAbs(req.Root) {
@@ -172,7 +172,7 @@ func (req *Request) fillDefaults() {
 		req.Modes = []Mode{{}}
 	}
 	sort.Slice(req.Modes, func(i, j int) bool { return req.Modes[i].Name < req.Modes[j].Name })
-	defaults := Limits{Steps: 50_000_000, Depth: 1000, MemoryMB: 1024, PackageSeconds: 20, FileBytes: 16 << 20}
+	defaults := Limits{Steps: 50_000_000, Depth: 1000, MemoryMB: 256, PackageSeconds: 20, FileBytes: 16 << 20}
 	l := &req.Limits
 	if l.Steps == 0 {
 		l.Steps = defaults.Steps

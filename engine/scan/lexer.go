@@ -6,6 +6,7 @@ const (
 	maxBrackets = 200 // as CPython
 	maxIndents  = 100
 	maxFStrings = 150
+	maxTokens   = 2 << 20
 	tabSize     = 8
 )
 
@@ -23,6 +24,7 @@ type lexer struct {
 	markers    []Marker
 	words      []string
 	firstError syntaxError
+	tooLong    bool // there are more tokens than maxTokens, and the rest was not read
 
 	// broken says that a bracket or string is not closed where it should be, so that the end of the logical line
 	// cannot be trusted. After a restart the lexer is recovering: a keyword that can only start a statement, at the
@@ -57,7 +59,7 @@ func (l *lexer) reset(words []string) {
 	l.brackets, l.fstrings = l.brackets[:0], l.fstrings[:0]
 	l.words = words
 	l.firstError = syntaxError{}
-	l.broken, l.recovering = false, false
+	l.broken, l.recovering, l.tooLong = false, false, false
 	l.noTriple = [2]bool{}
 }
 
@@ -72,8 +74,9 @@ func (l *lexer) run(at int) {
 	if len(l.toks) == 0 {
 		l.startLine()
 	}
-	for l.pos < l.n {
+	for l.pos < l.n && !l.tooLong {
 		l.next()
+		l.tooLong = len(l.toks) > maxTokens
 	}
 	l.pos = l.n
 	l.finish()

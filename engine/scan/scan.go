@@ -95,13 +95,18 @@ type scanner struct {
 	text []byte // scratch for the values of string constants
 }
 
+const maxKept = 2 << 20
+
 var scanners = sync.Pool{New: func() any { return new(scanner) }}
 
 // Scan reads one Python source.
 func Scan(src []byte, opts Options) Result {
 	s := scanners.Get().(*scanner)
-	defer scanners.Put(s)
-	return s.scan(src, opts)
+	result := s.scan(src, opts)
+	if cap(s.buf) <= maxKept && cap(s.toks) <= maxKept { // a scanner that has grown too large is not kept
+		scanners.Put(s)
+	}
+	return result
 }
 
 func (s *scanner) scan(src []byte, opts Options) Result {
@@ -117,6 +122,8 @@ func (s *scanner) scan(src []byte, opts Options) Result {
 
 	result := s.finish()
 	switch {
+	case s.tooLong:
+		result.Error = &Error{Kind: "too-large", Message: "the source has too many tokens"}
 	case problem != nil:
 		result.Error = &Error{Kind: "encoding", Message: problem.message, Line: problem.line}
 	case s.firstError.message != "":

@@ -32,6 +32,16 @@ func (t *Tree) Exists(file string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
+// locate is the absolute path of a file inside the root. The walk follows no symlinks to folders, so only a file that it
+// did not list, or that is a symlink itself, needs to be resolved.
+func (t *Tree) locate(file string) (string, error) {
+	dirPath, name := path.Split(file)
+	if dir := t.dirs[strings.TrimSuffix(dirPath, "/")]; dir != nil && dir.HasFile(name) && !dir.links[name] {
+		return t.Root + "/" + file, nil
+	}
+	return t.inside(file)
+}
+
 // ErrTooLarge is the error of a file that is larger than the request allows.
 var ErrTooLarge = errors.New("the file is too large")
 
@@ -40,7 +50,7 @@ func (t *Tree) Read(file string) ([]byte, error) {
 	if text, ok := t.overlay[file]; ok {
 		return []byte(text), nil
 	}
-	full, err := t.inside(file)
+	full, err := t.locate(file)
 	if err != nil {
 		return nil, err
 	}

@@ -26,6 +26,7 @@ type Dir struct {
 	Dirs      []string
 	BuildFile string // its name, or "" where the folder is no package
 
+	links   map[string]bool // the files that are symlinks
 	globbed sync.Once
 	owned   []string // the package's files, see Tree.owned
 }
@@ -141,6 +142,10 @@ func (t *Tree) list(dirPath string) (*Dir, []Problem) {
 		case mode.IsRegular():
 			dir.Files = append(dir.Files, name)
 		case mode&fs.ModeSymlink != 0:
+			if dir.links == nil {
+				dir.links = map[string]bool{}
+			}
+			dir.links[name] = true
 			if err := t.checkLink(full); err != nil {
 				problems = append(problems, Problem{full, "symlink", err.Error()})
 				if t.namesBuildFile(dir, name) {
