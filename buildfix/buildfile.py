@@ -166,13 +166,17 @@ class BuildFile:
     @cached_property
     def seems_formatted(self) -> bool:
         """Whether there is no sign that buildifier has not formatted this build file: a list of several entries on one
-        line outside of functions, a keyword without ` = `, single quotes."""
+        line in an outermost statement, a keyword without ` = `, single quotes."""
         return not any(map(self._is_odd, self.nodes))
+
+    def is_outermost(self, node: ast.AST) -> bool:
+        """Whether a node's statement stands in the file itself, under nothing."""
+        return isinstance(self.parents[self.statement(node)], ast.Module)
 
     def _is_odd(self, node: ast.AST) -> bool:
         match node:
             case ast.List(elts=[_, _, *_]):
-                return node.lineno == node.end_lineno and self.function_at(self.start(node)) is None
+                return node.lineno == node.end_lineno and self.is_outermost(node)
             case ast.keyword(arg=str(name)):
                 end = self.start(node) + len(name.encode())
                 return self.data[end : end + 3] != b" = "

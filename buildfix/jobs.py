@@ -286,9 +286,7 @@ def _attribute(
 def _stacks(file: BuildFile, node: ast.AST) -> bool:
     """Whether a list of several entries has each on a line of its own, here: so it is in build files, unless this one
     has a list of another look."""
-    if file.path.endswith(".bzl") or file.function_at(file.start(node)) is not None:
-        return False
-    return file.seems_formatted
+    return not file.path.endswith(".bzl") and file.is_outermost(node) and file.seems_formatted
 
 
 def _equals(file: BuildFile, node: ast.Call) -> bytes:

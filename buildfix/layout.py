@@ -236,11 +236,11 @@ class Layout:
 
 def read(file: BuildFile, brackets: Span, items: Sequence[Span], is_tuple: bool = False) -> Layout:
     """Take apart what stands in `brackets` (both included); `items` are the spans of its items, in order."""
-    data, newline = file.data, _newline(file.data)
+    data, newline = file.data, _newline(file.data, brackets.start)
     offset, close = brackets.start + 1, brackets.end - 1
     head_end = _end_of_line(file, offset, close)
     layout = Layout(data[offset:head_end], [], b"", _line_before(file, brackets.start), b"", newline, is_tuple)
-    layout.rest = data[brackets.end : _next_break(data, brackets.end)]
+    layout.rest = data[brackets.end : _next_break(file, brackets.end)]
     offset = head_end
     for index, span in enumerate(items):
         start = file.skip_blanks(offset)
@@ -275,7 +275,7 @@ def _closed(file: BuildFile, end: int, limit: int) -> int:
 
 def _end_of_line(file: BuildFile, offset: int, close: int) -> int:
     """The end of the line at `offset` if only blanks and a comment stand there, else `offset`."""
-    end = _next_break(file.data, offset)
+    end = _next_break(file, offset)
     if end >= close:
         return offset
     following = offset
@@ -284,17 +284,20 @@ def _end_of_line(file: BuildFile, offset: int, close: int) -> int:
     return end if following == end or file.data[following] == 0x23 else offset
 
 
-def _next_break(data: bytes, offset: int) -> int:
-    match = _BREAK.search(data, offset)
-    return match.start() if match else len(data)
+def _next_break(file: BuildFile, offset: int) -> int:
+    end = file.line_span(file.line(offset)).end
+    while end > offset and file.data[end - 1] in b"\r\n":
+        end -= 1
+    return end
 
 
 def _line_before(file: BuildFile, offset: int) -> bytes:
     return file.data[file.line_span(file.line(offset)).start : offset].removeprefix(b"\xef\xbb\xbf")
 
 
-def _newline(data: bytes) -> bytes:
-    match = _BREAK.search(data)
+def _newline(data: bytes, offset: int = 0) -> bytes:
+    """The line break behind a byte, for files may mix them; else the first one; else the usual one."""
+    match = _BREAK.search(data, offset) or _BREAK.search(data)
     return match.group() if match else b"\n"
 
 

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"buildfix/engine/proto"
 )
 
 // TestStream runs a whole request and checks which records come out, in which order.
@@ -27,7 +29,7 @@ func TestStream(t *testing.T) {
 		t.Fatal(err)
 	}
 	request, _ := json.Marshal(map[string]any{
-		"version": 1, "root": root, "dialect": "buck", "do": []string{"evaluate", "scan"},
+		"version": proto.Version, "root": root, "dialect": "buck", "do": []string{"evaluate", "scan"},
 		"cells":    []any{map[string]any{"name": "root", "path": "", "build_files": []string{"BUCK"}}},
 		"overlay":  map[string]string{"b/BUCK": "lib(name = \"new\")\n", "c/BUCK": ""},
 		"packages": []string{"b", "c", "missing"},
@@ -63,7 +65,7 @@ func TestStream(t *testing.T) {
 }
 
 func TestBadRequest(t *testing.T) {
-	for _, request := range []string{"", "[]", `{"version":1}`, `{"version":1,"root":"/nonexistent"}`} {
+	for _, request := range []string{"", "[]", `{"version":2}`, `{"version":2,"root":"/nonexistent"}`} {
 		if err := run(strings.NewReader(request), &bytes.Buffer{}); err == nil {
 			t.Errorf("%q is accepted", request)
 		}

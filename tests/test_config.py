@@ -73,3 +73,14 @@ def test_a_file_that_is_not_utf8_is_an_error(tmp_path: Path) -> None:
 
 def test_paths_have_one_form() -> None:
     assert [clean_path(text) for text in (".", "./a//b/", "a\\b", "")] == ["", "a/b", "a/b", ""]
+
+
+@pytest.mark.parametrize("text", ["- ../elsewhere", "- /etc", "- {path: a/../../b, prefix: b}"])
+def test_an_import_root_lies_below_the_root(text: str) -> None:
+    with pytest.raises(ConfigError, match=r"buildfix.yaml:2: expected a folder relative to the root"):
+        parse(f"import_roots:\n  {text}\n")
+
+
+def test_what_is_nested_too_deeply_is_an_error() -> None:
+    with pytest.raises(ConfigError, match="nested too deeply"):
+        parse("[" * 5_000 + "]" * 5_000)

@@ -571,7 +571,7 @@ def differ(what: str, expected: list[Any], got: list[Any]) -> Iterator[str]:
 def scan(root: Path) -> Iterator[dict[str, Any]]:
     """The `source` records of a tree, from the real engine."""
     request = {
-        "version": 1,
+        "version": 2,
         "root": str(root),
         "dialect": "bazel",
         "cells": [{"name": "", "path": "", "build_files": ["BUILD.bazel"], "ignore": []}],

@@ -152,27 +152,29 @@ func (r *run) predeclared() starlark.StringDict {
 // operators are what the rewritten tree calls in place of syntax.
 var operators = map[string]builtinFunc{
 	nameLoop: func(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+		n, _ := starlark.AsInt32(args[1])
 		switch v := args[0].(type) {
 		case *Stub:
 			runOf(thread).addOpaque("for "+v.text, v.module)
 			return starlark.Tuple(nil), nil
 		case *Concat:
 			if !v.hasSelect() {
-				return starlark.NewList(v.elements()), nil
+				return unpackable(starlark.NewList(v.elements()), n), nil
 			}
 		}
-		return args[0], nil
+		return unpackable(args[0], n), nil
 	},
 	nameEach: func(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+		n, _ := starlark.AsInt32(args[1])
 		switch v := args[0].(type) {
 		case *Stub: // one element, so that what is made of it is not taken for empty
-			return starlark.Tuple{v.derive("[]", v.kind)}, nil
+			return starlark.Tuple{v.parts(n)}, nil
 		case *Concat:
 			if !v.hasSelect() {
-				return starlark.NewList(v.elements()), nil
+				return unpackable(starlark.NewList(v.elements()), n), nil
 			}
 		}
-		return args[0], nil
+		return unpackable(args[0], n), nil
 	},
 	nameList: func(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 		var elements []starlark.Value
@@ -199,11 +201,7 @@ var operators = map[string]builtinFunc{
 			return args[1], nil
 		}
 		n, _ := starlark.AsInt32(args[0])
-		parts := make(starlark.Tuple, n)
-		for i := range parts {
-			parts[i] = s.derive("[]", s.kind)
-		}
-		return parts, nil
+		return s.parts(n), nil
 	},
 	namePlus: func(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 		return runOf(thread).plus(args[0], args[1])

@@ -105,7 +105,7 @@ func (e *encoder) value(v starlark.Value) {
 	case *Stub:
 		e.tagged("$unknown", v.text)
 	case *Label:
-		e.dst = proto.AppendString(e.dst, v.String())
+		e.dst = proto.AppendString(e.dst, v.text())
 	case *Depset:
 		e.list(len(v.items), func(i int) starlark.Value { return v.items[i] })
 	case *Struct:

@@ -16,7 +16,6 @@ import (
 
 // An Engine evaluates the packages of one tree.
 type Engine struct {
-	version        int
 	tree           *walk.Tree
 	buck           bool
 	aliases        map[string]string
@@ -55,7 +54,7 @@ type symbolText struct {
 // New prepares an engine: it parses the build files and all that they load, and evaluates the request's symbols.
 func New(req *proto.Request, tree *walk.Tree, jobs int, log func(format string, args ...any)) (*Engine, error) {
 	e := &Engine{
-		version: req.Version, tree: tree, buck: req.Dialect == "buck", aliases: req.Aliases, suffixFallback: req.LoadSuffixFallback,
+		tree: tree, buck: req.Dialect == "buck", aliases: req.Aliases, suffixFallback: req.LoadSuffixFallback,
 		limits: req.Limits, jobs: jobs, log: log, files: map[string]*sourceFile{},
 		watch: newWatchdog(req.Limits.MemoryMB),
 	}
@@ -243,7 +242,7 @@ func (e *Engine) Run(emit func([]byte) error, progress func(done, total int)) (i
 	}()
 	for i, j := range jobs {
 		record := <-j.result
-		if e.version > 1 && i%len(e.packages) == 0 { // the first of its mode
+		if i%len(e.packages) == 0 { // the first of its mode
 			if err := emit(e.fileRecords(j.mode)); err != nil {
 				return i, err
 			}

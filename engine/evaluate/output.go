@@ -17,11 +17,7 @@ func (e *Engine) record(r *run) []byte {
 	errs := append([]Error(nil), r.errors...)
 	dst := make([]byte, 0, size)
 	dst = appendPackage(dst, r.mode.Name, r.dir, joinAll(r.dir.Path, r.dir.BuildFile))
-	if e.version < 2 {
-		dst = e.appendAllLoads(dst, r)
-	} else {
-		dst = e.appendLoads(dst, r.mode, r.file)
-	}
+	dst = e.appendLoads(dst, r.mode, r.file)
 	dst = appendOpaque(dst, r.opaque)
 	dst = appendOutcome(dst, e.addLoadedErrors(errs, r))
 	for i := range r.calls {
@@ -92,42 +88,16 @@ func (e *Engine) appendLoads(dst []byte, m *mode, file *sourceFile) []byte {
 			written[stmt.module] = true
 			dst = append(dst, `{"module":`...)
 			dst = proto.AppendString(dst, stmt.module)
-			dst = e.appendTarget(dst, m, stmt, file.targets[i])
-		}
-	}
-	return append(dst, ']')
-}
-
-// appendTarget encodes what a load statement found, and ends the entry.
-func (e *Engine) appendTarget(dst []byte, m *mode, stmt *loadStmt, target loadTarget) []byte {
-	how := target.how
-	if e.files[target.path] == nil {
-		how = m.how(stmt)
-	} else {
-		dst = proto.AppendField(dst, "path", target.path)
-	}
-	dst = proto.AppendField(dst, "how", how)
-	return append(dst, '}')
-}
-
-// appendAllLoads encodes the loads of the build file and of all that it loads.
-func (e *Engine) appendAllLoads(dst []byte, r *run) []byte {
-	dst = append(dst, `,"loads":[`...)
-	e.eachLoaded(r.file, func(file *sourceFile) {
-		written := map[string]bool{}
-		for i := range file.loads {
-			if stmt := &file.loads[i]; !written[stmt.module] {
-				written[stmt.module] = true
-				if dst[len(dst)-1] != '[' {
-					dst = append(dst, ',')
-				}
-				dst = append(dst, `{"from":`...)
-				dst = proto.AppendString(dst, file.path)
-				dst = proto.AppendField(dst, "module", stmt.module)
-				dst = e.appendTarget(dst, r.mode, stmt, file.targets[i])
+			how := file.targets[i].how
+			if path := file.targets[i].path; e.files[path] == nil {
+				how = m.how(stmt)
+			} else {
+				dst = proto.AppendField(dst, "path", path)
 			}
+			dst = proto.AppendField(dst, "how", how)
+			dst = append(dst, '}')
 		}
-	})
+	}
 	return append(dst, ']')
 }
 

@@ -11,8 +11,8 @@ import (
 const (
 	nameCall   = "\x00call"   // every call: (site, function, arguments...)
 	nameLoad   = "\x00load"   // every load statement: (index)
-	nameLoop   = "\x00loop"   // what a for statement iterates over
-	nameEach   = "\x00each"   // what a comprehension iterates over
+	nameLoop   = "\x00loop"   // what a for statement iterates over: (value, count of names or -1)
+	nameEach   = "\x00each"   // what a comprehension iterates over, likewise
 	nameList   = "\x00list"   // *args that follow more than maxArgs others
 	nameStar   = "\x00star"   // **kwargs
 	nameUnpack = "\x00unpack" // what is assigned to several names: (count, value)
@@ -118,7 +118,7 @@ func (r *rewriter) stmt(s syntax.Stmt) syntax.Stmt {
 	case *syntax.ExprStmt:
 		s.X = r.statementExpr(s.X)
 	case *syntax.ForStmt:
-		s.X = r.builtin(nameLoop, s.For, r.decision(s.X))
+		s.X = r.builtin(nameLoop, s.For, r.decision(s.X), intLiteral(patternLen(s.Vars), s.For))
 		s.Vars = r.target(s.Vars)
 		r.stmts(s.Body)
 	case *syntax.WhileStmt:
@@ -330,7 +330,7 @@ func (r *rewriter) clauses(clauses []syntax.Node) {
 	for _, c := range clauses {
 		switch c := c.(type) {
 		case *syntax.ForClause:
-			c.X = r.builtin(nameEach, c.For, r.decision(c.X))
+			c.X = r.builtin(nameEach, c.For, r.decision(c.X), intLiteral(patternLen(c.Vars), c.For))
 			c.Vars = r.target(c.Vars)
 		case *syntax.IfClause:
 			c.Cond = r.decision(c.Cond)

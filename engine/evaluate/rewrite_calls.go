@@ -25,7 +25,7 @@ func (r *rewriter) call(x *syntax.CallExpr, soft softness) syntax.Expr {
 		case *syntax.UnaryExpr:
 			if a.Op == syntax.STAR {
 				star = a
-				a.X = r.builtin(nameEach, a.OpPos, r.expr(a.X))
+				a.X = r.builtin(nameEach, a.OpPos, r.expr(a.X), intLiteral(-1, a.OpPos))
 				continue
 			} else if a.Op == syntax.STARSTAR {
 				starStar = a

@@ -48,6 +48,52 @@ func (s *Stub) derive(suffix, kind string) *Stub {
 	return &Stub{text: clip(s.text + suffix), kind: kind, module: s.module, native: s.native}
 }
 
+// parts is what an unknown value gives to n names, or to one if n is negative.
+func (s *Stub) parts(n int) starlark.Value {
+	if n < 0 {
+		return s.derive("[]", s.kind)
+	}
+	parts := make(starlark.Tuple, n)
+	for i := range parts {
+		parts[i] = s.derive("[]", s.kind)
+	}
+	return parts
+}
+
+// unpackable is a sequence of which each element, even an unknown one, can be given to n names.
+func unpackable(seq starlark.Value, n int) starlark.Value {
+	var list starlark.Indexable
+	switch seq := seq.(type) {
+	case *starlark.List:
+		list = seq
+	case starlark.Tuple:
+		list = seq
+	}
+	if n < 0 || list == nil {
+		return seq
+	}
+	var elements []starlark.Value
+	for i := range list.Len() {
+		s, unknown := list.Index(i).(*Stub)
+		if unknown && elements == nil {
+			elements = make([]starlark.Value, 0, list.Len())
+			for j := range i {
+				elements = append(elements, list.Index(j))
+			}
+		}
+		switch {
+		case unknown:
+			elements = append(elements, s.parts(n))
+		case elements != nil:
+			elements = append(elements, list.Index(i))
+		}
+	}
+	if elements == nil {
+		return seq
+	}
+	return starlark.NewList(elements)
+}
+
 func (s *Stub) String() string        { return "<unknown " + s.text + ">" }
 func (s *Stub) Name() string          { return s.kind }
 func (s *Stub) Type() string          { return "unknown" }
@@ -169,10 +215,17 @@ func concat(x, y starlark.Value, side starlark.Side) starlark.Value {
 	return c
 }
 
-func (c *Concat) String() string        { return fmt.Sprintf("concatenation of %d parts", len(c.parts)) }
-func (c *Concat) Type() string          { return selectType(c.buck) }
-func (c *Concat) Truth() starlark.Bool  { return true }
-func (c *Concat) Hash() (uint32, error) { return 0, fmt.Errorf("unhashable type: select") }
+func (c *Concat) String() string       { return fmt.Sprintf("concatenation of %d parts", len(c.parts)) }
+func (c *Concat) Type() string         { return selectType(c.buck) }
+func (c *Concat) Truth() starlark.Bool { return true }
+func (c *Concat) Hash() (uint32, error) {
+	for _, v := range c.parts {
+		if text, ok := v.(starlark.String); ok && !c.hasSelect() { // a text of which a part is unknown
+			return text.Hash()
+		}
+	}
+	return 0, fmt.Errorf("unhashable type: select")
+}
 func (c *Concat) Freeze() {
 	for _, v := range c.parts {
 		v.Freeze()

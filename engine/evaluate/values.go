@@ -228,7 +228,11 @@ func parseLabel(text, repo, pkg string) *Label {
 	return l
 }
 
-func (l *Label) String() string {
+// String is what str() gives: the canonical form, as far as it is known here.
+func (l *Label) String() string { return "@@" + l.repo + "//" + l.pkg + ":" + l.name }
+
+// text is the label as one would write it.
+func (l *Label) text() string {
 	text := "//" + l.pkg + ":" + l.name
 	if l.repo != "" {
 		text = "@" + l.repo + text

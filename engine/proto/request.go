@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 )
 
-// Version is the protocol version that this engine speaks; of version 1 it still reads requests.
+// Version is the protocol version that this engine speaks.
 const Version = 2
 
 // Request is what one run of the engine is asked to do.
@@ -86,7 +86,7 @@ func ReadRequest(r io.Reader) (*Request, error) {
 }
 
 func (req *Request) check() error {
-	if req.Version < 1 || req.Version > Version {
+	if req.Version != Version {
 		return fmt.Errorf("version %d is not supported, want %d", req.Version, Version)
 	}
 	if !filepath.IsAbs(req.Root) {
