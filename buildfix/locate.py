@@ -8,7 +8,7 @@ the evaluated lists is accounted for by an element, or stands in `missing` with 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import NamedTuple
@@ -97,7 +97,8 @@ class Locator:
         line, form, problem, known = frame.line, "absent", "", set[str]()
         for call in chain:
             texts = values.texts(call.args.get(attribute))
-            if call is not written and all(text in known or _accounted(text, walk.elements) for text in texts):
+            accounted = _accountant(walk.elements)
+            if call is not written and all(text in known or accounted(text) for text in texts):
                 known |= set(texts)
                 continue
             one = Walk(self._scopes, target, attribute)
@@ -115,7 +116,8 @@ class Locator:
             known |= set(texts)
             _unite(walk, one)
         wanted = dict.fromkeys(text for call in (written, leaf) for text in values.texts(call.args.get(attribute)))
-        missing = tuple(self._unlocated(text, walk, leaf) for text in wanted if not _accounted(text, walk.elements))
+        accounted = _accountant(walk.elements)
+        missing = tuple(self._unlocated(text, walk, leaf) for text in wanted if not accounted(text))
         return AttributeSite(
             leaf=leaf,
             written=written,
@@ -167,11 +169,14 @@ def akin_name(text: str) -> str:
     return _NAME.sub("", text).removesuffix("_static")
 
 
-def _accounted(text: str, elements: Sequence[Element]) -> bool:
-    name = akin_name(text)
-    return any(
-        e.text is not None and (e.text == text or (akin_name(e.text) == name and akin(e.text, text))) for e in elements
-    )
+def _accountant(elements: Sequence[Element]) -> Callable[[str], bool]:
+    """Whether one of some elements accounts for a label; made once for all the labels of a list."""
+    exact = {element.text for element in elements}
+    by_name: dict[str, list[str]] = {}
+    for text in exact:
+        if text is not None:
+            by_name.setdefault(akin_name(text), []).append(text)
+    return lambda text: text in exact or any(akin(other, text) for other in by_name.get(akin_name(text), ()))
 
 
 def _name_unknown(elements: list[Element], texts: Sequence[str]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 from buildfix import stdlib
@@ -69,6 +70,17 @@ class Modules:
         for module in self.providers:
             if module == prefix or module.startswith(prefix + "."):
                 yield module
+
+    def ending(self, dotted: str) -> tuple[str, ...]:
+        """The modules whose name ends like a dotted name that is itself none."""
+        return tuple(m for m in self._endings.get(dotted.rpartition(".")[2], ()) if m.endswith(f".{dotted}"))
+
+    @cached_property
+    def _endings(self) -> Mapping[str, tuple[str, ...]]:
+        found: dict[str, list[str]] = {}
+        for module in sorted({*self.files, *self.providers}):
+            found.setdefault(module.rpartition(".")[2], []).append(module)
+        return {last: tuple(modules) for last, modules in found.items()}
 
     def parents(self, module: str) -> tuple[str, ...]:
         """The packages above a module that have an `__init__` of their own."""
@@ -290,10 +302,9 @@ def _placed(target: Target, inner: str, workspace: Workspace, roots: tuple[Impor
         own = _normal(f"{target.folder}/{folder}")
         if own == "" or path.startswith(own + "/"):
             yield module_of(path[len(own) :].lstrip("/"))
-    if workspace.dialect == "buck":  # modules are named by the package within its cell
-        cell = workspace.cell_of(target.folder)
-        if cell.path:
-            yield module_of(path[len(cell.path) :].lstrip("/"))
+    cell = workspace.cell_of(target.folder)
+    if cell.path:  # a cell, or a Bazel repository within the tree, is an import root of its own
+        yield module_of(path[len(cell.path) :].lstrip("/"))
     yield from _names_of_path(path, roots)
 
 

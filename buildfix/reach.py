@@ -99,13 +99,15 @@ _DEFAULTS = ("DEFAULT", "//conditions:default")
 class Loss(NamedTuple):
     """`target` uses `module` (or, where that is "", depends at run time on `lost` itself) and would no longer reach it.
 
-    `need` says how firmly; `providers` are the nodes that gave it before.
+    `need` says how firmly; `providers` are the nodes that gave it before. `user` is who really uses the module, where
+    that is a target which `target` depends on and which does not reach it by itself.
     """
 
     target: Label
     module: str
     need: Need
     providers: tuple[Label, ...]
+    user: Label | None = None
 
 
 class Reach:
@@ -164,14 +166,23 @@ class Reach:
         return [self.number[dep] for dep in dict.fromkeys(chosen)]
 
     def _is_blind(self, target: Target) -> bool:
-        """Whether a target has sources whose imports are not known: it may use anything that it reaches."""
+        """Whether a target has sources whose imports are not known: it may use anything that it reaches.
+
+        A source that is not on disk does not count, for such a target does not build; and an import by value holds
+        the target's own edges only (diagnose.py), for every larger program has one somewhere.
+        """
         uses = self._known.uses[target.label]
         made = any(src.path is None for src in target.srcs) and not target.reads
         return bool(uses.broken or made or target.unknown & {"", *target.rule.srcs})
 
     def _ref_edges(self, graph: TargetGraph, label: Label) -> list[int]:
         target = graph.targets.get(label)
-        return [] if target is None else [self.number[ref] for ref in target.refs if ref in self.number]
+        if target is None:
+            return []
+        # Whoever has a file that another target makes depends on that target.
+        made = (Label(label.repo, label.package, src.inner) for src in target.srcs if src.label is None)
+        refs = dict.fromkeys(graph.outputs.get(ref, ref) for ref in (*target.refs, *made))
+        return [self.number[ref] for ref in refs if ref in self.number and ref != label]
 
     def _mask(self, labels: Iterable[Label]) -> int:
         bits = bytearray((len(self.labels) + 7) // 8)
@@ -202,7 +213,7 @@ class Reach:
         for prefix in uses.prefixes:
             for module in modules.below(prefix):
                 if module not in own and module not in uses.needs:
-                    yield module, Need.MENTIONED, self._mask(modules.providers[module])
+                    yield module, Need.IMPLIED, self._mask(modules.providers[module])
         for top in uses.paths:
             if label not in modules.tops[top]:
                 yield "", Need.MENTIONED, self._mask(modules.tops[top])
@@ -283,11 +294,31 @@ class Reach:
         found: dict[Loss, None] = {}
         for edges, before in ((self._any, self._before), *self._worlds):
             after = closures(self._changed(edges, adds, drops))
+            wants = self._brought(before, after)
             for label, wanted in self._wanted.items():
                 node = self.number[label]
                 if before[node] & touched and before[node] & ~after[node]:
                     found.update(dict.fromkeys(self._lost(label, wanted, before[node], after[node])))
+                    found.update(dict.fromkeys(self._lost_below(label, wants, before[node], after[node])))
         return list(found)
+
+    def _brought(self, before: Sequence[int], after: Sequence[int]) -> list[tuple[int, str, int]]:
+        """(node, module, providers) of all that a target uses and never reaches itself: whoever depends on the target
+        has to bring it along (an optional import, a plugin, a dep that would close a cycle or is not visible)."""
+        return [
+            (node, module, providers)
+            for label, wanted in self._wanted.items()
+            for node in (self.number[label],)
+            for module, need, providers in wanted
+            if module and need is not Need.IMPLIED and not providers & (before[node] | after[node])
+        ]
+
+    def _lost_below(self, label: Label, wants: list[tuple[int, str, int]], before: int, now: int) -> Iterator[Loss]:
+        """What a target would no longer bring along for those that it depends on."""
+        lost = before & ~now
+        for node, module, providers in wants:
+            if lost & providers and not now & providers and now >> node & 1:
+                yield Loss(label, module, Need.MENTIONED, self._named(lost & providers), self.labels[node])
 
     def _lost(self, label: Label, wanted: tuple[tuple[str, Need, int], ...], before: int, now: int) -> Iterator[Loss]:
         for module, need, providers in wanted:

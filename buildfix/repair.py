@@ -88,6 +88,7 @@ class _Decider:
         self._drops: dict[Pair, Drop] = {}
         self._held: dict[Pair, list[Refusal]] = {pair: [refusal] for pair, refusal in refused.items()}
         self._blockers: dict[Pair, list[Loss]] = {}
+        self._restored: set[Pair] = set()
 
     def decide(self) -> Plan:
         for missing in self._diagnosis.missing:
@@ -277,6 +278,7 @@ class _Decider:
             return False
         losses = self._reach.losses(self._planned(), sorted(self._drops))
         kept = len(self._drops)
+        self._restored.clear()
         for loss in losses:
             if not self._rescue(loss):
                 self._restore(loss)
@@ -317,6 +319,8 @@ class _Decider:
         """Keep the edges by which the target gets what it would lose."""
         way = self._reach.path(loss.target, loss.providers)
         steps = {Pair(a, b) for a, b in itertools.pairwise(way)}
+        if steps & self._restored:
+            return  # another loss has brought it back in this round; whether that is enough, the next one shows
         kept = steps & set(self._drops) or {
             pair for pair in self._drops if self._reach.reaches(loss.target, pair.target)
         }
@@ -326,6 +330,7 @@ class _Decider:
             for shared in self._sharing(pair):
                 if shared in self._drops:
                     del self._drops[shared]
+                    self._restored.add(shared)
                     self._hold(shared, Refusal(*_why(loss)))
                 self._blockers.setdefault(shared, []).append(loss)
 
@@ -342,6 +347,8 @@ class _Decider:
 
 def _why(loss: Loss) -> tuple[Reason, str]:
     what = loss.module or str(loss.providers[0])
+    if loss.user is not None:
+        return Reason.EVIDENCE, f"{loss.user} uses {what} and gets it only from those that depend on it"
     if not loss.module:
         return Reason.NOT_IMPORT_ONLY, f"{loss.target} gets {what} through it"
     return Reason.RELIED_ON, f"{loss.target} gets {what} through it"

@@ -7,7 +7,7 @@ it. Macros rewrite labels and drop attributes on that way, so edges and sources 
 from __future__ import annotations
 
 import re
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -96,7 +96,7 @@ class Target:
 
 
 # Attributes whose strings are labels without being edges.
-_NO_REFS = frozenset(
+NO_REFS = frozenset(
     (
         "name",
         "visibility",
@@ -129,10 +129,11 @@ class _Builder:
     config: Config
     is_source: Callable[[str], bool]
 
-    def build(self, leaf: Call, written: Call, sound: bool) -> Target:
+    def build(self, leaf: Call, written: Call, sound: bool, alone: bool) -> Target:
         folder = leaf.package
         repo, package = self.workspace.package_of(folder)
-        views = (written, leaf) if written is not leaf else (leaf,)
+        # What people gave to a macro holds for the target of that name, and for the only one that the macro makes.
+        views = (written, leaf) if written is not leaf and (alone or written.name == leaf.name) else (leaf,)
         python_srcs = any(text.endswith((".py", ".pyi")) for v in views for text in values.texts(v.args.get("srcs")))
         rule = self._rule(leaf, written, python_srcs)
         unknown = frozenset(
@@ -199,7 +200,7 @@ class _Builder:
     def _refs(self, views: tuple[Call, ...], folder: str) -> Iterator[Label]:
         for view in views:
             for name, value in view.args.items():
-                if name in _NO_REFS:
+                if name in NO_REFS:
                     continue
                 for text in values.walk_strings(value):
                     for candidate in (text, *values.macro_labels(text)) if ":" in text or "//" in text else ():
@@ -281,6 +282,17 @@ class TargetGraph:
     def names(self) -> Mapping[tuple[str, str], Label]:
         """(folder, name) to label, as the engine's calls speak of targets."""
         return {(target.folder, label.name): label for label, target in self.targets.items()}
+
+    @cached_property
+    def outputs(self) -> Mapping[Label, Label]:
+        """The files that rules make, as the labels that they have, to the target that makes them."""
+        return {
+            Label(label.repo, label.package, text): label
+            for label, target in self.targets.items()
+            if not target.rule.python
+            for name in ("outs", "out", "outputs")
+            for text in values.texts(target.argument(name))
+        }
 
     @cached_property
     def incomplete(self) -> frozenset[str]:
@@ -435,8 +447,10 @@ def build(facts: Facts, workspace: Workspace, config: Config) -> TargetGraph:
     sources = frozenset(source.path for source in facts.sources)
     builder = _Builder(workspace, config, sources.__contains__)
     targets: dict[Label, Target] = {}
-    for leaf, written, sound in _leaves(facts.calls):
-        target = builder.build(leaf, written, sound)
+    leaves = tuple(_leaves(facts.calls))
+    made = Counter((written.mode, written.package, written.id) for _, written, _ in leaves)
+    for leaf, written, sound in leaves:
+        target = builder.build(leaf, written, sound, made[written.mode, written.package, written.id] == 1)
         known = targets.get(target.label)
         targets[target.label] = target if known is None else _united(known, target)
     for label, target in targets.items():

@@ -12,24 +12,25 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 
 from buildfix import labels as label_text
-from buildfix import markers
+from buildfix import markers, values
 from buildfix.engine import Import, Source
 from buildfix.findings import Evidence, Place
 from buildfix.labels import Label
 from buildfix.markers import SourceMarks
 from buildfix.modules import Modules, Resolution
 from buildfix.rules import Role
-from buildfix.targets import Target, TargetGraph
+from buildfix.targets import NO_REFS, Target, TargetGraph
 from buildfix.workspace import Workspace
 
 
 class Need(IntEnum):
     """How firmly a module is needed, from mere evidence to a plain import."""
 
-    MENTIONED = 0
-    TYPE_CHECKING = 1
-    GUARDED = 2
-    MUST = 3
+    IMPLIED = 0  # it runs along: the `__init__` of a parent package
+    MENTIONED = 1
+    TYPE_CHECKING = 2
+    GUARDED = 3
+    MUST = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +111,8 @@ def _need(source: Source, statement: Import, typing_names: frozenset[str]) -> Ne
 
 # --- collecting ------------------------------------------------------------------------------------------------------
 
+_DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+(:\w+)?")
+
 # Calls that import what their argument names; with an argument that is no constant, they could import anything.
 _IMPORTING = re.compile(r"(^|\.)(import_module|__import__|iter_modules|walk_packages)$")
 
@@ -148,7 +151,8 @@ class _Collector:
             frozen=self.frozen,
         )
 
-    def add_source(self, source: Source) -> None:
+    def add_source(self, source: Source, mentions: bool = False) -> None:
+        """`mentions`: it is none of the target's sources, so that what it imports is evidence and no more."""
         if source.error is not None:
             self.broken.append(source)
         marks = markers.source_marks(source)
@@ -157,7 +161,7 @@ class _Collector:
         provided = dict(marks.provided_by)
         for index, statement in enumerate(source.imports):
             need = _need(source, statement, typing_names)
-            if index in marks.no_dep or marks.frozen or _ignored(statement, marks):
+            if mentions or index in marks.no_dep or marks.frozen or _ignored(statement, marks):
                 need = Need.MENTIONED
             mark = provided.get(index)
             self._add_import(source, statement, need, packages, mark.label if mark else "")
@@ -187,7 +191,7 @@ class _Collector:
         for module in found.needs:
             _note(self.needs, module, need, evidence)
         for module in found.touches:
-            _note(self.needs, module, Need.MENTIONED, evidence)
+            _note(self.needs, module, Need.IMPLIED, evidence)
         if found.external:
             _note(self.externals, found.external, need, evidence)
             self._mention_beside(statement, packages, evidence)
@@ -204,6 +208,9 @@ class _Collector:
                 _note(self.needs, known, Need.MENTIONED, evidence)
                 if top in self.modules.tops:
                     self.paths.setdefault(top, evidence)
+        for name in dict.fromkeys((f"{statement.module}.{statement.name}".rstrip(".*"), statement.module)):
+            for module in self.modules.ending(name):  # a folder that `sys.path` or an unknown `imports` names
+                _note(self.needs, module, Need.IMPLIED, evidence)
 
     def _star_is_open(self, module: str) -> bool:
         """Whether an `__all__` that is computed says what a star import takes."""
@@ -240,7 +247,7 @@ class _Collector:
         if known:
             _note(self.needs, known, Need.MENTIONED, evidence)
             for parent in self.modules.parents(known):
-                _note(self.needs, parent, Need.MENTIONED, evidence)
+                _note(self.needs, parent, Need.IMPLIED, evidence)
         if dotted in self.modules.folders:
             self.prefixes.setdefault(dotted, evidence)
 
@@ -293,6 +300,25 @@ class _Collector:
             known = self.modules.longest_known(value)
             if known and known not in self.modules.owned(self.target):
                 _note(self.needs, known, Need.MUST if known == value else Need.MENTIONED, evidence)
+
+    def add_attributes(self) -> None:
+        """Modules and Python files that any other attribute names: `args = ["-m", "kit.axe"]`, `env`, `data`."""
+        rule = self.target.rule
+        known = {rule.deps, *rule.fixed_deps, *rule.partial_deps, *rule.srcs, *NO_REFS}
+        own = {src.path for src in self.target.srcs}
+        for name, value in self.target.leaf.args.items():  # a macro's arguments may well be forwarded to its deps
+            if name in known:
+                continue
+            for text in values.walk_strings(value):
+                evidence = Evidence(self.target.place, f"{name} names {text}")
+                if _DOTTED.fullmatch(text):
+                    self._mention(text.partition(":")[0], evidence)
+                elif name in rule.resources and label_text.looks_like_label(text):
+                    self._add_label(text, evidence)
+                path = f"{self.target.folder}/{text}".lstrip("/")
+                if path in self.modules.sources and path not in own:
+                    own.add(path)
+                    self.add_source(self.modules.sources[path], mentions=True)
 
 
 def _absolute(module: str, level: int, package: str) -> str:
@@ -350,6 +376,8 @@ def collect(graph: TargetGraph, modules: Modules, known: Mapping[Label, TargetUs
             else:
                 collector.add_source(source)
         collector.add_entry_points()
+        if target.rule.python:
+            collector.add_attributes()
         if target.rule.role is Role.TEST:
             collector.add_conftests()
         found[target.label] = collector.result()

@@ -104,13 +104,14 @@ def _difference(old: Target, new: Target, plus: set[Label], minus: set[Label], a
         return f"it gained a dep that was not planned: {sorted(has - had - plus)[0]}"
     if had - has - minus:
         return f"it lost a dep that was not planned: {sorted(had - has - minus)[0]}"
+    own = old.written.name == old.label.name  # else it is the call of a macro, which may make other targets too
     if not plus and not minus:
         if old.leaf.args != new.leaf.args:
             return f"its attribute {_changed(old.leaf, new.leaf)} changed"
-        if old.written.args != new.written.args:
+        if own and old.written.args != new.written.args:
             return f"its attribute {_changed(old.written, new.written)} changed"
         return ""
-    for one, other in ((old.leaf, new.leaf), (old.written, new.written)):
+    for one, other in ((old.leaf, new.leaf), *([(old.written, new.written)] if own else [])):
         for name in sorted({*one.args, *other.args}):
             if not _as_planned(one.args.get(name), other.args.get(name), plus | minus, old, after):
                 return f"its attribute {name} changed"
