@@ -63,7 +63,7 @@ def main(paths: tuple[Path, ...], action: str, root: Path | None, output_format:
             result = check.check(base, paths, check.Options(jobs=jobs), progress)
         if action == "apply":
             result = check.apply(base, result)
-    except (config.ConfigError, workspace.WorkspaceError, check.PathError) as error:
+    except (config.ConfigError, workspace.WorkspaceError, check.PathError, engine.RequestError) as error:
         _stop(str(error))
     except (engine.EngineError, write.WriteError) as error:
         _stop(str(error), INCOMPLETE)

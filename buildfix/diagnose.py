@@ -310,6 +310,9 @@ def _reasons(target: Target, dep: Label, edges: list[Edge], uses: TargetUses, kn
 
 
 def _not_analysed(known: Knowledge) -> Iterator[NotAnalysed]:
+    for walk in known.facts.walk:
+        if walk.kind == "read" and known.selected_folder(walk.path):
+            yield NotAnalysed(Place(walk.path), f"read: {walk.message}", package=walk.path)
     for package in known.graph.packages:
         if known.selected_folder(package.path):
             for error in package.errors:

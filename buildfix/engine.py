@@ -22,6 +22,10 @@ import msgspec
 PROTOCOL_VERSION = 2
 
 
+class RequestError(Exception):
+    """The engine refuses the request: an expression or a text of the configuration is not valid Starlark."""
+
+
 class EngineError(Exception):
     """The engine could not be started, or its stream ended before it was done."""
 
@@ -288,7 +292,8 @@ def engine_path() -> Path:
 def run(request: Request, progress: Progress | None = None) -> Facts:
     """Run the engine once and return its facts.
 
-    Raises EngineError if the engine cannot be started, fails, or ends its stream early.
+    Raises RequestError if the engine refuses the request, EngineError if it cannot be started, fails, or ends its
+    stream early.
     """
     binary = engine_path()
     try:
@@ -313,6 +318,8 @@ def run(request: Request, progress: Progress | None = None) -> Facts:
             raise
         reader.join()
     facts, done = _collect(_decode(data, log))
+    if status == 2:
+        raise RequestError("; ".join(log[-5:]) or "the engine refuses the request")
     if status != 0 or not done:
         said = "; ".join(log[-5:]) or "no message"
         raise EngineError(f"the engine stopped before it was done (exit status {status}): {said}")
