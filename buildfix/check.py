@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 
-from buildfix import conclude, diagnose, engine, markers, modules, proof, targets, uses, values, workspace, write
+from buildfix import conclude, diagnose, engine, hubs, markers, modules, proof, targets, uses, values, workspace, write
 from buildfix import config as configuration
 from buildfix.config import Config, ImportRoot, clean_path
 from buildfix.engine import Facts, Mode, Progress, Request, Symbols
@@ -92,7 +92,7 @@ def request(space: Workspace, config: Config, options: Options, overlay: Mapping
         cells=space.cells,
         aliases=dict(space.aliases),
         modes=_modes(space, config),
-        symbols=tuple(Symbols(path, text.decode()) for path, text in _symbols(space).items()),
+        symbols=_symbols(space),
         overlay=overlay or {},
         do=("evaluate",) if overlay is not None else ("evaluate", "scan"),
         ignore=space.ignore,
@@ -114,10 +114,11 @@ def _modes(space: Workspace, config: Config) -> tuple[Mode, ...]:
 _SYMBOLS: Mapping[workspace.Dialect, tuple[str, ...]] = {"buck": ("buck.bzl", "common.bzl"), "bazel": ("common.bzl",)}
 
 
-def _symbols(space: Workspace) -> dict[str, bytes]:
-    """The built-in symbols' texts, by the name under which they appear in call stacks."""
+def _symbols(space: Workspace) -> tuple[Symbols, ...]:
+    """The built-in symbols' texts; their paths are what call stacks show."""
     folder = resources.files("buildfix").joinpath("symbols")
-    return {f"<buildfix>/{name}": folder.joinpath(name).read_bytes() for name in _SYMBOLS[space.dialect]}
+    own = (Symbols(f"<buildfix>/{name}", folder.joinpath(name).read_text("utf-8")) for name in _SYMBOLS[space.dialect])
+    return (*(hubs.symbols(space.root) if space.dialect == "bazel" else ()), *own)
 
 
 def load(space: Workspace, config: Config, options: Options, progress: Progress | None = None) -> Knowledge:
@@ -223,7 +224,7 @@ class Rerun:
     def read(self, path: str) -> bytes | None:
         """A build file's bytes, or those of the built-in symbols; None if it cannot be read."""
         if path.startswith("<buildfix>/"):
-            return _symbols(self.space).get(path)
+            return next((one.text.encode() for one in _symbols(self.space) if one.path == path), None)
         try:
             return (self.space.root / path).read_bytes()
         except OSError:

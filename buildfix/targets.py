@@ -19,7 +19,7 @@ from buildfix.engine import Call, Facts, Frame, Package
 from buildfix.findings import Place
 from buildfix.labels import Label
 from buildfix.rules import Role, Rule, rule_of
-from buildfix.workspace import Workspace
+from buildfix.workspace import Dialect, Workspace
 
 
 class Edge(NamedTuple):
@@ -457,8 +457,24 @@ def build(facts: Facts, workspace: Workspace, config: Config) -> TargetGraph:
         groups = tuple(src.label for src in target.srcs if src.label is not None)
         if reads := tuple(path for group in groups if group in targets for path in targets[group].reads):
             targets[label] = replace(target, reads=reads)
-    defaults = {call.package: call.args for call in facts.calls if call.kind == "package" and not call.name}
-    return TargetGraph(targets, facts.packages, workspace, defaults)
+    return TargetGraph(targets, facts.packages, workspace, _package_defaults(facts.calls, workspace.dialect))
+
+
+def _package_defaults(calls: Iterable[Call], dialect: Dialect) -> dict[str, Mapping[str, Any]]:
+    """What `package()` says for all targets of a package. In Buck it is PACKAGE files that call it, those of the outer
+    folders first; one that does not inherit replaces what they say."""
+    defaults: dict[str, Mapping[str, Any]] = {}
+    for call in calls:
+        if call.kind != "package" or call.name:
+            continue
+        if dialect == "bazel":
+            defaults[call.package] = call.args
+        elif (visibility := call.args.get("visibility")) is not None:
+            outer = defaults.get(call.package, {}).get("default_visibility")
+            if call.args.get("inherit") and outer is not None:
+                visibility = {"$concat": [outer, visibility]}
+            defaults[call.package] = {"default_visibility": visibility}
+    return defaults
 
 
 def _united(one: Target, other: Target) -> Target:

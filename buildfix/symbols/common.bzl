@@ -73,3 +73,30 @@ paths = struct(
     split_extension = _paths_split_extension,
     starts_with = _paths_starts_with,
 )
+
+def _dicts_add(*dictionaries, **kwargs):
+    result = {}
+    for d in dictionaries:
+        result.update(d)
+    result.update(kwargs)
+    return result
+
+dicts = struct(
+    add = _dicts_add,
+    omit = lambda dictionary, keys: {k: v for k, v in dictionary.items() if k not in keys},
+    pick = lambda dictionary, keys: {k: dictionary[k] for k in keys if k in dictionary},
+)
+
+types = struct(
+    is_bool = lambda v: type(v) == "bool",
+    is_depset = lambda v: type(v) == "depset",
+    is_dict = lambda v: type(v) == "dict",
+    is_function = lambda v: type(v) in ("function", "builtin_function_or_method"),
+    is_int = lambda v: type(v) == "int",
+    is_list = lambda v: type(v) == "list",
+    is_none = lambda v: v == None,
+    is_string = lambda v: type(v) == "string",
+    is_tuple = lambda v: type(v) == "tuple",
+)
+
+structs = struct(to_dict = lambda s: {k: getattr(s, k) for k in dir(s)})
