@@ -21,12 +21,40 @@ if TYPE_CHECKING:
 CLEAN, FINDINGS, USAGE, INCOMPLETE = 0, 1, 2, 3
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+class _Commands(click.Group):
+    """A group in which whatever names no command is a check: `buildfix exir/` is `buildfix check exir/`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        own = {name for parameter in self.get_params(ctx) for name in parameter.opts}
+        if not args or (args[0] not in self.commands and args[0] not in own):
+            args = ["check", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="buildfix")
+def main() -> None:
+    """Repair the dependency edges of Buck and Bazel targets.
+
+    `buildfix [OPTIONS] [PATHS]` is short for `buildfix check [OPTIONS] [PATHS]`; `buildfix check --help` lists the
+    options. A path that is spelt like a command is written `./why`.
+    """
+
+
+_root = click.option(
+    "--root", type=click.Path(path_type=Path), help="The repository's root; else found from the first path."
+)
+_jobs = click.option(
+    "--jobs", type=click.IntRange(min=0), default=0, metavar="N", help="Workers; 0 is one for each core."
+)
+
+
+@main.command()
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--check", "action", flag_value="check", default="check", help="Report what is wrong (the default).")
 @click.option("--diff", "action", flag_value="diff", help="Print the repair as a patch; write nothing.")
 @click.option("--apply", "action", flag_value="apply", help="Write the repair.")
-@click.option("--root", type=click.Path(path_type=Path), help="The repository's root; else found from the first path.")
+@_root
 @click.option(
     "--output-format",
     type=click.Choice(["text", "json"]),
@@ -34,10 +62,9 @@ CLEAN, FINDINGS, USAGE, INCOMPLETE = 0, 1, 2, 3
     show_default=True,
     help="How to print the findings.",
 )
-@click.option("--jobs", type=click.IntRange(min=0), default=0, metavar="N", help="Workers; 0 is one for each core.")
-@click.version_option(__version__, prog_name="buildfix")
-def main(paths: tuple[Path, ...], action: str, root: Path | None, output_format: str, jobs: int) -> None:
-    """Repair the dependency edges of Buck and Bazel targets below PATHS (the whole repository if none is given).
+@_jobs
+def check(paths: tuple[Path, ...], action: str, root: Path | None, output_format: str, jobs: int) -> None:
+    """Check the targets below PATHS (the whole repository if none is given), and repair them if asked to.
 
     PATHS choose the targets to look at. A repair may also have to write elsewhere, where another target relied on an
     edge that goes; the report says so.
@@ -48,32 +75,14 @@ def main(paths: tuple[Path, ...], action: str, root: Path | None, output_format:
                  2 the command line or the configuration is wrong
                  3 something could not be analysed
     """
-    import gc
+    with _errors():
+        from buildfix import check
 
-    from buildfix import check, config, engine, workspace, write
-
-    gc.disable()  # one run builds a few large values that all live to its end; collecting them only costs time
-    try:
-        start = Path(paths[0]) if paths else Path.cwd()
-        if root is None and not start.exists():
-            raise check.PathError(f"{start}: no such file or folder")
-        base = Path(root) if root is not None else workspace.find_root(start.absolute())
-        base = base.resolve()
+        base = _base(root, paths)
         with _progress() as progress:
             result = check.check(base, paths, check.Options(jobs=jobs), progress)
         if action == "apply":
             result = check.apply(base, result)
-    except (config.ConfigError, workspace.WorkspaceError, check.PathError, engine.RequestError) as error:
-        _stop(str(error))
-    except (engine.EngineError, write.WriteError) as error:
-        _stop(str(error), INCOMPLETE)
-    except KeyboardInterrupt:
-        _stop("interrupted; nothing was written", 130)
-    except Exception as error:
-        if os.environ.get("BUILDFIX_DEBUG"):
-            raise
-        where = "set BUILDFIX_DEBUG=1 to see where, and please report it"
-        _stop(f"this is a fault of buildfix: {type(error).__name__}: {error}; {where}; nothing was written", INCOMPLETE)
     _print(result, action, output_format)
     sys.exit(status(result, action))
 
@@ -90,6 +99,39 @@ def status(result: Result, action: str) -> int:
     return FINDINGS if remain else CLEAN
 
 
+def _base(root: Path | None, paths: tuple[Path, ...]) -> Path:
+    """The root that was named, or that of the first path or of the current folder."""
+    from buildfix import check, workspace
+
+    start = paths[0] if paths else Path.cwd()
+    if root is None and not start.exists():
+        raise check.PathError(f"{start}: no such file or folder")
+    return (root if root is not None else workspace.find_root(start.absolute())).resolve()
+
+
+@contextmanager
+def _errors() -> Iterator[None]:
+    """Every error that can be foreseen ends with one line for people and a status of its own; the rest is a fault."""
+    import gc
+
+    from buildfix import check, config, engine, workspace, write
+
+    gc.disable()  # one run builds a few large values that all live to its end; collecting them only costs time
+    try:
+        yield
+    except (config.ConfigError, workspace.WorkspaceError, check.PathError, engine.RequestError) as error:
+        _stop(str(error))
+    except (engine.EngineError, write.WriteError) as error:
+        _stop(str(error), INCOMPLETE)
+    except KeyboardInterrupt:
+        _stop("interrupted; nothing was written", 130)
+    except Exception as error:
+        if os.environ.get("BUILDFIX_DEBUG"):
+            raise
+        where = "set BUILDFIX_DEBUG=1 to see where, and please report it"
+        _stop(f"this is a fault of buildfix: {type(error).__name__}: {error}; {where}; nothing was written", INCOMPLETE)
+
+
 def _print(result: Result, action: str, output_format: str) -> None:
     from buildfix import reports
     from buildfix.reports import diff
@@ -98,6 +140,10 @@ def _print(result: Result, action: str, output_format: str) -> None:
         content = diff.render(result.changes)
     else:
         content = reports.render(output_format, result, reports.wants_color(sys.stdout))
+    _write(content)
+
+
+def _write(content: bytes) -> None:
     try:
         sys.stdout.buffer.write(content)
         sys.stdout.flush()

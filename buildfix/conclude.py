@@ -39,6 +39,12 @@ _UNUSED: Mapping[Reason, tuple[Confidence, bool]] = {
     Reason.EVIDENCE: (Confidence.DISPLAY, False),
 }
 _OTHERWISE = (Confidence.DISPLAY, True)
+# What keeps a missing dep from being added may be a finding of its own kind.
+_MISSING_CODES: Mapping[Reason, Code] = {
+    Reason.AMBIGUOUS: Code.AMBIGUOUS_PROVIDER,
+    Reason.WOULD_CYCLE: Code.WOULD_CYCLE,
+    Reason.NOT_VISIBLE: Code.NOT_VISIBLE,
+}
 # An edge that people or the lack of knowledge keep is no finding at all.
 _QUIET = frozenset((Reason.MARKED, Reason.NO_AUTODEPS, Reason.EVIDENCE))
 
@@ -108,7 +114,7 @@ class _Conclusion:
         dep = str(missing.provider) if missing.provider else ""
         offered = dep or (" or ".join(names) if names else "any target")
         return Finding(
-            Code.MISSING_DEP,
+            next((_MISSING_CODES[one.reason] for one in refusals if one.reason in _MISSING_CODES), Code.MISSING_DEP),
             str(missing.target),
             self._target(missing.target).place,
             f"imports {_list(missing.modules)} without a dep on {offered}{_only_under(missing.condition)}",

@@ -15,6 +15,9 @@ class Code(StrEnum):
 
     MISSING_DEP = "BF001"
     UNUSED_DEP = "BF002"
+    AMBIGUOUS_PROVIDER = "BF005"
+    WOULD_CYCLE = "BF006"
+    NOT_VISIBLE = "BF007"
     NOT_ANALYSED = "BF011"
 
     @property
