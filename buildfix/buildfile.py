@@ -164,6 +164,13 @@ class BuildFile:
         return {child: node for node in self.nodes for child in ast.iter_child_nodes(node)}
 
     @cached_property
+    def label_lists(self) -> dict[ast.List, tuple[str, ...]]:
+        """The lists of several labels, each with its plain strings."""
+        lists = [node for node in self.nodes if isinstance(node, ast.List)]
+        found = {node: tuple(text for e in node.elts if isinstance(text := _value(e), str)) for node in lists}
+        return {node: texts for node, texts in found.items() if len(texts) > 1 and any(":" in text for text in texts)}
+
+    @cached_property
     def seems_formatted(self) -> bool:
         """Whether there is no sign that buildifier has not formatted this build file: a list of several entries on one
         line in an outermost statement, a keyword without ` = `, single quotes."""
@@ -391,6 +398,10 @@ def _line_starts(data: bytes) -> tuple[int, ...]:
 def is_none(node: ast.AST) -> bool:
     """Whether an expression is a literal `None`."""
     return isinstance(node, ast.Constant) and node.value is None
+
+
+def _value(node: ast.expr) -> object:
+    return node.value if isinstance(node, ast.Constant) else None
 
 
 def _inner(value: ast.expr) -> Iterator[ast.AST]:

@@ -43,10 +43,11 @@ class ListJob:
         # of the list stays, it is sorted.
         anew = len(self.drop) == len(node.elts)
         first = sequence.one_line and not anew
+        others = [texts for one, texts in file.label_lists.items() if one is not node] if self.add else []
         if first:
             self._drop(sequence)
         for text in sorted(self.add, key=sort_key) if anew else self.add:
-            position, number = self._position(sequence, known, text), -1 - len(known)
+            position, number = self._position(sequence, known, text, others), -1 - len(known)
             sequence.insert(position, _written(text, self.add[text], quote))
             sequence.items[position] = sequence.items[position].renumbered(number)
             known[number] = (text, bool(self.add[text]))
@@ -55,7 +56,13 @@ class ListJob:
         self.result = [item.index if item.index >= 0 else known[item.index][0] or "" for item in sequence.items]
         return Edit(span.start + 1, span.end - 1, sequence.render())
 
-    def _position(self, sequence: layout.Layout, known: dict[int, tuple[str | None, bool]], text: str) -> int:
+    def _position(
+        self,
+        sequence: layout.Layout,
+        known: dict[int, tuple[str | None, bool]],
+        text: str,
+        others: Sequence[Sequence[str]],
+    ) -> int:
         """Where a new item goes among its like, plain strings or calls: behind the one before it of those that stay.
 
         `known` are the items' texts, and whether each is the argument of a call, by index.
@@ -64,7 +71,7 @@ class ListJob:
         heads = {index for index, i in enumerate(staying) if b"#" in sequence.items[i].before}
         items = (known[sequence.items[i].index] for i in staying)
         same = [one if is_call == bool(self.add[text]) else None for one, is_call in items]
-        position = place(same, text, self.order, heads)
+        position = place(same, text, self.order, heads, others)
         if position == len(staying):
             return len(sequence.items)
         return staying[position - 1] + 1 if position else 0

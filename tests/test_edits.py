@@ -69,6 +69,24 @@ class TestAdding:
         after = stacked('"//z:z",', '"//a/b:a",', '"//a/b:b",', '"//a/b:c",', '"//m:m",', '":q",')
         assert change(before, ("//a/b:b",)) == after
 
+    def test_the_longest_part_in_order_says_where(self) -> None:
+        before = stacked('"//z:z",', '"//a:a",', '"//c:c",', '"//e:e",', '"//b:b",')
+        after = stacked('"//z:z",', '"//a:a",', '"//c:c",', '"//d:d",', '"//e:e",', '"//b:b",')
+        assert change(before, ("//d:d",)) == after
+
+    def test_runs_of_one_folder_keep_the_order_in_which_they_come(self) -> None:
+        before = stacked('"//z:p",', '"//z:r",', '"//a:a",', '"//a:c",', '"//m:a",', '"//m:c",')
+        after = stacked('"//z:p",', '"//z:r",', '"//a:a",', '"//a:b",', '"//a:c",', '"//m:a",', '"//m:c",')
+        assert change(before, ("//a:b",)) == after
+
+    def test_as_the_other_lists_of_the_file_have_it(self) -> None:
+        others = 2 * stacked('"//w:w",', '"//b:b",', '"//q:q",', '"//a:a",')
+        short = stacked('"//w:w",', '"//q:q",')
+        assert change(short + others, ("//b:b",)) == stacked('"//w:w",', '"//b:b",', '"//q:q",') + others
+        in_order = stacked('"//a:a",', '"//k:k",', '"//q:q",', '"//w:w",')
+        after = stacked('"//a:a",', '"//b:b",', '"//k:k",', '"//q:q",', '"//w:w",')
+        assert change(in_order + others, ("//b:b",)) == after + others
+
     def test_several_at_once(self) -> None:
         after = stacked('":a",', '":b",', '":c",', '":d",')
         assert change(stacked('":b",'), (":d", ":a", ":c")) == after
