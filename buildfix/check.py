@@ -11,7 +11,21 @@ from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 
-from buildfix import conclude, diagnose, engine, hubs, markers, modules, proof, targets, uses, values, workspace, write
+from buildfix import (
+    baseline,
+    conclude,
+    diagnose,
+    engine,
+    hubs,
+    markers,
+    modules,
+    proof,
+    targets,
+    uses,
+    values,
+    workspace,
+    write,
+)
 from buildfix import config as configuration
 from buildfix.config import Config, ImportRoot, clean_path
 from buildfix.engine import Facts, Mode, Progress, Request, Symbols
@@ -20,6 +34,7 @@ from buildfix.knowledge import Knowledge
 from buildfix.labels import Label
 from buildfix.modules import Modules
 from buildfix.permits import Permits
+from buildfix.policy import DEFAULT, Policy, below
 from buildfix.reach import Reach
 from buildfix.sites import Sites
 from buildfix.targets import Target, TargetGraph
@@ -38,6 +53,7 @@ class Options:
 
     paths: tuple[str, ...] = ()
     jobs: int = 0
+    policy: Policy = DEFAULT
 
 
 def check(
@@ -49,7 +65,8 @@ def check(
     """
     config = configuration.load(root)
     space = workspace.read(root, config)
-    options = replace(options or Options(), paths=tuple(relative(space.root, path) for path in paths))
+    options = options or Options()
+    options = replace(options, paths=tuple(relative(space.root, path) for path in paths))
     known = load(space, config, options, progress)
     return judge(known, Rerun(space, config, options, known))
 
@@ -58,13 +75,16 @@ def judge(known: Knowledge, rerun: Rerun) -> Result:
     """Diagnose, decide, prove, conclude."""
     diagnosis = diagnose.diagnose(known)
     sites = Sites(known.facts, rerun.read)
-    permits = Permits(known.graph, sites, known.config)
+    policy = rerun.options.policy
+    permits = Permits(known.graph, sites, known.config, policy)
     reach = Reach(known)
-    proven = proof.prove(known, diagnosis, rerun, sites, permits, reach)
+    proven = proof.prove(known, diagnosis, rerun, sites, permits, reach, policy)
     findings = conclude.conclude(known, diagnosis, proven, permits, reach)
+    asked = tuple(finding for finding in findings if finding.code in policy.codes or finding.fix)
+    told, notes = baseline.tell(asked, known.graph, policy, known.selected)
     inside = selection_of_files(rerun.options.paths)
     changes = tuple(replace(change, outside=not inside(change.path)) for change in proven.changes)
-    return Result(findings, changes, summary(known))
+    return Result(told, changes, replace(summary(known), notes=(*summary(known).notes, *notes)))
 
 
 def apply(root: Path, result: Result) -> Result:
@@ -187,29 +207,25 @@ def selection(paths: Sequence[str]) -> Callable[[Target], bool]:
 
     def chosen(target: Target) -> bool:
         own = (target.folder, target.place.file)
-        if any(_below(where, path) for path in paths for where in own):
+        if any(below(where, path) for path in paths for where in own):
             return True
-        return any(src.path is not None and _below(src.path, path) for src in target.srcs for path in paths)
+        return any(src.path is not None and below(src.path, path) for src in target.srcs for path in paths)
 
     return chosen
-
-
-def _below(where: str, path: str) -> bool:
-    return where == path or where.startswith(path + "/")
 
 
 def selection_of_files(paths: Sequence[str]) -> Callable[[str], bool]:
     """Whether a file lies below the paths that were asked for."""
     if not paths or "" in paths:
         return lambda _: True
-    return lambda file: any(_below(file, path) for path in paths)
+    return lambda file: any(below(file, path) for path in paths)
 
 
 def selection_of_folders(paths: Sequence[str]) -> Callable[[str], bool]:
     """Whether a package is asked about: its folder or one of its files is, or a folder above it."""
     if not paths or "" in paths:
         return lambda _: True
-    return lambda folder: any(_below(folder, path) or path.rpartition("/")[0] == folder for path in paths)
+    return lambda folder: any(below(folder, path) or path.rpartition("/")[0] == folder for path in paths)
 
 
 @dataclass(frozen=True, slots=True)

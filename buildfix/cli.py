@@ -54,6 +54,23 @@ _jobs = click.option(
 @click.option("--check", "action", flag_value="check", default="check", help="Report what is wrong (the default).")
 @click.option("--diff", "action", flag_value="diff", help="Print the repair as a patch; write nothing.")
 @click.option("--apply", "action", flag_value="apply", help="Write the repair.")
+@click.option("--unsafe-fixes", is_flag=True, help="Repair also what may not be safe.")
+@click.option("--add-only", is_flag=True, help="Add deps, drop none.")
+@click.option(
+    "--only-under",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="Write no file outside PATH (may be given several times).",
+)
+@click.option(
+    "--baseline",
+    "known",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Keep quiet about the findings in FILE.",
+)
+@click.option("--write-baseline", is_flag=True, help="Write all findings to the file that --baseline names.")
 @_root
 @click.option(
     "--output-format",
@@ -63,7 +80,18 @@ _jobs = click.option(
     help="How to print the findings.",
 )
 @_jobs
-def check(paths: tuple[Path, ...], action: str, root: Path | None, output_format: str, jobs: int) -> None:
+def check(
+    paths: tuple[Path, ...],
+    action: str,
+    unsafe_fixes: bool,
+    add_only: bool,
+    only_under: tuple[Path, ...],
+    known: Path | None,
+    write_baseline: bool,
+    root: Path | None,
+    output_format: str,
+    jobs: int,
+) -> None:
     """Check the targets below PATHS (the whole repository if none is given), and repair them if asked to.
 
     PATHS choose the targets to look at. A repair may also have to write elsewhere, where another target relied on an
@@ -76,11 +104,25 @@ def check(paths: tuple[Path, ...], action: str, root: Path | None, output_format
                  3 something could not be analysed
     """
     with _errors():
-        from buildfix import check
+        from buildfix import baseline, check
+        from buildfix.policy import Policy
 
+        if write_baseline and (known is None or paths or action != "check"):
+            raise click.UsageError("--write-baseline needs --baseline FILE, and goes with neither PATHS nor a repair")
         base = _base(root, paths)
+        policy = Policy(
+            unsafe=unsafe_fixes,
+            add_only=add_only,
+            only_under=tuple(check.relative(base, path) for path in only_under),
+            known=baseline.read(known) if known and not write_baseline else frozenset(),
+        )
         with _progress() as progress:
-            result = check.check(base, paths, check.Options(jobs=jobs), progress)
+            result = check.check(base, paths, check.Options(jobs=jobs, policy=policy), progress)
+        if known and write_baseline:
+            keys = baseline.keys(result.findings)
+            baseline.save(known, keys)
+            click.echo(f"{known}: {baseline.count(len(keys))}")
+            return
         if action == "apply":
             result = check.apply(base, result)
     _print(result, action, output_format)
@@ -114,12 +156,20 @@ def _errors() -> Iterator[None]:
     """Every error that can be foreseen ends with one line for people and a status of its own; the rest is a fault."""
     import gc
 
-    from buildfix import check, config, engine, workspace, write
+    from buildfix import baseline, check, config, engine, workspace, write
 
     gc.disable()  # one run builds a few large values that all live to its end; collecting them only costs time
     try:
         yield
-    except (config.ConfigError, workspace.WorkspaceError, check.PathError, engine.RequestError) as error:
+    except click.UsageError:
+        raise
+    except (
+        baseline.BaselineError,
+        config.ConfigError,
+        workspace.WorkspaceError,
+        check.PathError,
+        engine.RequestError,
+    ) as error:
         _stop(str(error))
     except (engine.EngineError, write.WriteError) as error:
         _stop(str(error), INCOMPLETE)

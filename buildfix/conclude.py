@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from buildfix import policy
 from buildfix.diagnose import Diagnosis, Missing, NotAnalysed, Unused
 from buildfix.findings import Code, Confidence, Dependent, Evidence, Finding, Place, Reason
 from buildfix.knowledge import Knowledge
@@ -19,26 +20,6 @@ from buildfix.repair import Add
 from buildfix.targets import Target
 from buildfix.uses import Need
 
-# What a reason makes of a finding: how far it may be applied, and whether a check fails on it.
-_MISSING: Mapping[Reason, tuple[Confidence, bool]] = {
-    Reason.GUARDED_IMPORT: (Confidence.UNSAFE, False),
-    Reason.NO_AUTODEPS: (Confidence.DISPLAY, False),
-    Reason.MARKED: (Confidence.DISPLAY, False),
-    Reason.CONDITIONAL: (Confidence.DISPLAY, False),
-    Reason.SHARED: (Confidence.DISPLAY, True),
-}
-_UNUSED: Mapping[Reason, tuple[Confidence, bool]] = {
-    Reason.SOURCE_NOT_ANALYSED: (Confidence.DISPLAY, False),
-    Reason.PACKAGE_NOT_ANALYSED: (Confidence.DISPLAY, False),
-    Reason.NOT_IMPORT_ONLY: (Confidence.UNSAFE, False),
-    Reason.UNKNOWN_KIND: (Confidence.UNSAFE, False),
-    Reason.DYNAMIC_IMPORT: (Confidence.UNSAFE, False),
-    Reason.THIRD_PARTY: (Confidence.UNSAFE, False),
-    Reason.OF_MACRO: (Confidence.DISPLAY, False),
-    Reason.SHARED: (Confidence.DISPLAY, False),
-    Reason.EVIDENCE: (Confidence.DISPLAY, False),
-}
-_OTHERWISE = (Confidence.DISPLAY, True)
 # What keeps a missing dep from being added may be a finding of its own kind.
 _MISSING_CODES: Mapping[Reason, Code] = {
     Reason.AMBIGUOUS: Code.AMBIGUOUS_PROVIDER,
@@ -106,10 +87,10 @@ class _Conclusion:
     def _missing(self, missing: Missing, pair: Pair | None) -> Finding:
         add = self._plan.adds.get(pair) if pair else None
         if add is not None:
-            return self._adding(add, missing.modules, missing.evidence, missing.condition)
+            return self._adding(add, missing.modules, missing.evidence, missing.condition, missing.reasons)
         refusals = self._plan.held.get(pair, ()) if pair else ()
         refusals = refusals or tuple(Refusal(reason) for reason in missing.reasons)
-        confidence, fails = _weigh(refusals, _MISSING)
+        confidence, fails = policy.weigh(_reasons(refusals), policy.MISSING)
         names = [str(label) for label in missing.choices]
         dep = str(missing.provider) if missing.provider else ""
         offered = dep or (" or ".join(names) if names else "any target")
@@ -120,6 +101,7 @@ class _Conclusion:
             f"imports {_list(missing.modules)} without a dep on {offered}{_only_under(missing.condition)}",
             confidence,
             dep=dep,
+            dep_label=dep,
             attribute=self._target(missing.target).rule.deps,
             module=missing.modules[0],
             evidence=missing.evidence,
@@ -131,24 +113,33 @@ class _Conclusion:
         )
 
     def _adding(
-        self, add: Add, modules: tuple[str, ...], evidence: tuple[Evidence, ...], condition: str = ""
+        self,
+        add: Add,
+        modules: tuple[str, ...],
+        evidence: tuple[Evidence, ...],
+        condition: str = "",
+        reasons: tuple[Reason, ...] = (),
     ) -> Finding:
         target = self._target(add.pair.target)
+        confidence, fails = policy.weigh(reasons, policy.MISSING) if reasons else (Confidence.SAFE, True)
         dep = self._spelled[add.pair]
         return Finding(
             Code.MISSING_DEP,
             str(target.label),
             target.place,
             f"imports {_list(modules)} without a dep on {dep}{_only_under(condition)}",
-            Confidence.SAFE,
+            confidence,
             dep=dep,
+            dep_label=str(add.pair.dep),
             attribute=target.rule.deps,
             module=modules[0] if modules else "",
             evidence=evidence,
+            reasons=reasons,
             path=self._way(target.label, (add.pair.dep,)),
             fix="add",
             rescue=add.rescue,
             outside=not self._known.selected(target),
+            fails=fails,
         )
 
     def _rescue(self, pair: Pair, add: Add) -> Finding:
@@ -170,12 +161,13 @@ class _Conclusion:
         target = self._target(unused.target)
         refusals = self._plan.held.get(pair, ())
         drop = self._plan.drops.get(pair)
-        if drop is None and (not refusals or _reasons(refusals)[0] in _QUIET):
+        if drop is None and (not refusals or _reasons(refusals)[0] in policy.QUIET):
             return
         entries = drop.elements if drop else self._permits.entries(target, unused.dep)
         place = Place(entries[0].file, entries[0].line) if entries else target.place
         dep = (entries[0].text if entries else None) or unused.edges[0].text
-        confidence, fails = (Confidence.SAFE, True) if drop else _weigh(refusals, _UNUSED)
+        reasons = unused.reasons if drop else _reasons(refusals)
+        confidence, fails = policy.weigh(reasons, policy.UNUSED) if reasons else (Confidence.SAFE, True)
         yield Finding(
             Code.UNUSED_DEP,
             str(target.label),
@@ -183,9 +175,10 @@ class _Conclusion:
             f"nothing in it uses {dep}",
             confidence,
             dep=dep,
+            dep_label=str(unused.dep),
             attribute=target.rule.deps,
             evidence=self._owned(unused.dep),
-            reasons=() if drop else _reasons(refusals),
+            reasons=reasons,
             detail=self._public_note(target) if drop else _details(refusals),
             dependents=tuple(sorted(self._dependents(pair, self._losses(pair)))),
             fix="drop" if drop else "",
@@ -241,13 +234,6 @@ class _Conclusion:
             Confidence.DISPLAY,
             detail=withheld,
         )
-
-
-def _weigh(refusals: tuple[Refusal, ...], table: Mapping[Reason, tuple[Confidence, bool]]) -> tuple[Confidence, bool]:
-    """The most cautious of what the reasons make of a finding; it fails a check only if no reason excuses it."""
-    judged = [table.get(refusal.reason, _OTHERWISE) for refusal in refusals] or [_OTHERWISE]
-    confidence = Confidence.DISPLAY if any(c is Confidence.DISPLAY for c, _ in judged) else judged[0][0]
-    return confidence, all(fails for _, fails in judged)
 
 
 def _reasons(refusals: tuple[Refusal, ...]) -> tuple[Reason, ...]:

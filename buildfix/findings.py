@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class Code(StrEnum):
@@ -59,6 +60,9 @@ class Reason(StrEnum):
     SHARED = "the entry is shared with targets that need it"
     CONDITIONAL = "the dep is declared under a condition only"
     NOT_PROVEN = "evaluating the edited files did not give the expected result"
+    NOT_ASKED_FOR = "only adds were asked for"
+    NOT_TO_BE_WRITTEN = "the file lies outside the paths that may be written"
+    KNOWN = "the baseline has it"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -97,11 +101,20 @@ class Dependent:
     rescued: bool
 
 
+class Key(NamedTuple):
+    """A finding without its place and words: `subject` is the dep, module or file that it is about."""
+
+    code: str
+    target: str
+    subject: str
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One thing that is wrong with one target. Labels are spelt as in the file that the finding is about.
 
-    `target` is the canonical label; `dep` the label as it is written, or would be. `place` is the line of the dep's
+    `target` is the canonical label; `dep` the label as it is written, or would be, `dep_label` its canonical form.
+    `place` is the line of the dep's
     entry (unused), or of the target (missing). `fix` says what the plan does: "add", "drop" or "" (nothing).
     `detail` adds to the reasons in words: the place that cannot be edited, the cycle, the error message.
     """
@@ -112,6 +125,7 @@ class Finding:
     message: str
     confidence: Confidence
     dep: str = ""
+    dep_label: str = ""
     attribute: str = ""
     module: str = ""
     evidence: tuple[Evidence, ...] = ()
@@ -126,12 +140,14 @@ class Finding:
     fails: bool = True
 
     @property
+    def key(self) -> Key:
+        """What makes it this finding and no other, whatever lines move and however its dep is spelt."""
+        return Key(self.code.value, self.target, self.dep_label or self.dep or self.module or self.place.file)
+
+    @property
     def fingerprint(self) -> str:
-        """Stable over moved lines: the same finding has the same fingerprint after unrelated edits."""
-        text = "\0".join((self.code, self.target, self.dep or self.module, self.attribute))
-        if not (self.dep or self.module):
-            text += "\0" + self.place.file
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+        """The key as a short text."""
+        return hashlib.sha256("\0".join(self.key).encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from buildfix.config import Config
 from buildfix.findings import Reason
 from buildfix.labels import Label
 from buildfix.order import Order
+from buildfix.policy import DEFAULT, Policy
 from buildfix.sites import AddPlace, AttributeSite, Element, Sites
 from buildfix.targets import Target, TargetGraph
 
@@ -30,7 +31,8 @@ class Refusal(NamedTuple):
 class Permits:
     """Answers for the targets of one graph; every answer is computed once."""
 
-    def __init__(self, graph: TargetGraph, sites: Sites, config: Config) -> None:
+    def __init__(self, graph: TargetGraph, sites: Sites, config: Config, policy: Policy = DEFAULT) -> None:
+        self._policy = policy
         self._graph = graph
         self._sites = sites
         self._config = config
@@ -134,7 +136,9 @@ class Permits:
         if path not in self._files:
             file = self._parsed(path)
             refusal = None
-            if file is None:
+            if not self._policy.writes(path):
+                refusal = Refusal(Reason.NOT_TO_BE_WRITTEN, path)
+            elif file is None:
                 refusal = Refusal(Reason.NOT_EDITABLE, f"{path} cannot be read")
             elif self._config.generated_files == "report" and _is_generated(file):
                 refusal = Refusal(Reason.GENERATED_FILE, path)

@@ -12,6 +12,7 @@ from buildfix.edits import Change, EditError
 from buildfix.findings import FileChange, Reason
 from buildfix.knowledge import Knowledge
 from buildfix.permits import Permits, Refusal
+from buildfix.policy import DEFAULT, Policy
 from buildfix.reach import Pair, Reach
 from buildfix.repair import Plan
 from buildfix.sites import Sites
@@ -38,12 +39,20 @@ class Proven:
     spelled: Mapping[Pair, str]
 
 
-def prove(known: Knowledge, diagnosis: Diagnosis, rerun: Rerun, sites: Sites, permits: Permits, reach: Reach) -> Proven:
+def prove(
+    known: Knowledge,
+    diagnosis: Diagnosis,
+    rerun: Rerun,
+    sites: Sites,
+    permits: Permits,
+    reach: Reach,
+    policy: Policy = DEFAULT,
+) -> Proven:
     """Decide, edit, evaluate, compare; hold back what is in doubt and begin again, until nothing is in doubt."""
     refused: dict[Pair, Refusal] = {}
     speller = Speller(known.graph)
     while True:
-        plan = repair.decide(known, diagnosis, permits, reach, refused)
+        plan = repair.decide(known, diagnosis, permits, reach, refused, policy)
         writer = _Writer(known, sites, permits, speller)
         changes = writer.changes(plan)
         refused.update(writer.failed)
@@ -52,7 +61,8 @@ def prove(known: Knowledge, diagnosis: Diagnosis, rerun: Rerun, sites: Sites, pe
         if not changes:
             return Proven(plan, (), writer.spelled)
         after = rerun.evaluate({change.path: change.after.decode() for change in changes})
-        doubts = verify.verify(known, after, frozenset(plan.all_adds()), frozenset(plan.drops), reach)
+        adds, drops = frozenset(plan.all_adds()), frozenset(plan.drops)
+        doubts = verify.verify(known, after, adds, drops, reach, plan.accepted())
         if not doubts:
             return Proven(plan, changes, writer.spelled)
         refused.update(_blamed(plan, doubts, known, permits))

@@ -288,8 +288,13 @@ class Reach:
                 base[target].append(dep)
         return refused
 
-    def losses(self, adds: Sequence[Pair], drops: Sequence[Pair]) -> list[Loss]:
-        """What any target uses and reaches now, and would not reach after the change."""
+    def losses(self, adds: Sequence[Pair], drops: Sequence[Pair], accepted: Iterable[Label] = ()) -> list[Loss]:
+        """What any target uses and reaches now, and would not reach after the change.
+
+        `accepted` are targets of which it is accepted that they, and what they reach, are no longer there at run time
+        for those who import nothing of them.
+        """
+        waived = self._waived(accepted)
         touched = self._mask(pair.target for pair in drops)
         found: dict[Loss, None] = {}
         for edges, before in ((self._any, self._before), *self._worlds):
@@ -298,7 +303,7 @@ class Reach:
             for label, wanted in self._wanted.items():
                 node = self.number[label]
                 if before[node] & touched and before[node] & ~after[node]:
-                    found.update(dict.fromkeys(self._lost(label, wanted, before[node], after[node])))
+                    found.update(dict.fromkeys(self._lost(label, wanted, before[node], after[node], waived)))
                     found.update(dict.fromkeys(self._lost_below(label, wants, before[node], after[node])))
         return list(found)
 
@@ -320,14 +325,23 @@ class Reach:
             if lost & providers and not now & providers and now >> node & 1:
                 yield Loss(label, module, Need.MENTIONED, self._named(lost & providers), self.labels[node])
 
-    def _lost(self, label: Label, wanted: tuple[tuple[str, Need, int], ...], before: int, now: int) -> Iterator[Loss]:
+    def _waived(self, accepted: Iterable[Label]) -> int:
+        bits = 0
+        for label in accepted:
+            bits |= self._before[self.number[label]]
+        return bits
+
+    def _lost(
+        self, label: Label, wanted: tuple[tuple[str, Need, int], ...], before: int, now: int, waived: int
+    ) -> Iterator[Loss]:
         for module, need, providers in wanted:
             if providers & before and not providers & now:
                 yield Loss(label, module, need, self._named(providers & before))
         target = self._known.graph.targets[label]
         if not (target.has_sources or target.reads):
             return
-        for node in bits_of(before & ~now & (self._everything if label in self._blind else self._opaque)):
+        unseen = self._everything if label in self._blind else self._opaque & ~waived
+        for node in bits_of(before & ~now & unseen):
             yield Loss(label, "", Need.MENTIONED, (self.labels[node],))
         if before & ~now & self._outside:
             yield from self._lost_outside(label, before, now)
@@ -359,9 +373,10 @@ class Reach:
     def _named(self, bits: int) -> tuple[Label, ...]:
         return tuple(self.labels[node] for node in bits_of(bits))
 
-    def lost_in(self, after: Knowledge) -> Iterator[tuple[Label, str]]:
+    def lost_in(self, after: Knowledge, accepted: Iterable[Label] = ()) -> Iterator[tuple[Label, str]]:
         """(target, module or label) of all that is used and reached here, and not reached in the graph of `after`, in
-        any mode and branch."""
+        any mode and branch; `accepted` as in `losses`."""
+        waived = self._waived(accepted)
         other = Reach(after)
         same = other.labels == self.labels
         ours = (self._before, *(before for _, before in self._worlds))
@@ -373,7 +388,7 @@ class Reach:
             for before, now in zip(ours, theirs, strict=False):
                 has = now[there] if same else self._renumbered(other, now[there])
                 if before[node] & ~has:
-                    for loss in self._lost(label, wanted, before[node], has):
+                    for loss in self._lost(label, wanted, before[node], has, waived):
                         yield label, loss.module or str(loss.providers[0])
 
     def _renumbered(self, other: Reach, bits: int) -> int:

@@ -12,12 +12,13 @@ import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from buildfix import diagnose
+from buildfix import diagnose, policy
 from buildfix.diagnose import Diagnosis, Missing, Unused
-from buildfix.findings import Reason
+from buildfix.findings import Code, Key, Reason
 from buildfix.knowledge import Knowledge
 from buildfix.labels import Label
 from buildfix.permits import Permits, Refusal
+from buildfix.policy import Policy
 from buildfix.reach import Loss, Pair, Reach
 from buildfix.sites import AddPlace, Element
 from buildfix.targets import Target
@@ -39,10 +40,11 @@ class Add:
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """A dep that the plan drops, with all of its entries."""
+    """A dep that the plan drops, with all of its entries; `safe` unless the policy asks for more."""
 
     pair: Pair
     elements: tuple[Element, ...]
+    safe: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +65,21 @@ class Plan:
         """Every edge that comes into being, in order."""
         return tuple(dict.fromkeys(p for pair in sorted(self.adds) for p in (pair, *self.adds[pair].also)))
 
+    def accepted(self) -> frozenset[Label]:
+        """The deps that are dropped although they may do more for their dependents than provide modules."""
+        return _unsafe(self.drops)
+
 
 def decide(
-    known: Knowledge, diagnosis: Diagnosis, permits: Permits, reach: Reach, refused: Mapping[Pair, Refusal]
+    known: Knowledge,
+    diagnosis: Diagnosis,
+    permits: Permits,
+    reach: Reach,
+    refused: Mapping[Pair, Refusal],
+    policy: Policy,
 ) -> Plan:
-    """The largest plan that is safe; `refused` edges are held back from the start."""
-    return _Decider(known, diagnosis, permits, reach, refused).decide()
+    """The largest plan that the policy allows; `refused` edges are held back from the start."""
+    return _Decider(known, diagnosis, permits, reach, refused, policy).decide()
 
 
 class _Decider:
@@ -79,7 +90,9 @@ class _Decider:
         permits: Permits,
         reach: Reach,
         refused: Mapping[Pair, Refusal],
+        policy: Policy,
     ) -> None:
+        self._policy = policy
         self._known = known
         self._diagnosis = diagnosis
         self._permits = permits
@@ -91,10 +104,12 @@ class _Decider:
         self._restored: set[Pair] = set()
 
     def decide(self) -> Plan:
-        for missing in self._diagnosis.missing:
-            self._propose_add(missing)
-        for unused in self._diagnosis.unused:
-            self._propose_drop(unused)
+        if Code.MISSING_DEP in self._policy.codes:
+            for missing in self._diagnosis.missing:
+                self._propose_add(missing)
+        if Code.UNUSED_DEP in self._policy.codes:
+            for unused in self._diagnosis.unused:
+                self._propose_drop(unused)
         self._hold_shared()
         self._hold_unseen()
         naive = tuple(self._reach.losses((), sorted(self._drops))) if self._drops else ()
@@ -115,8 +130,10 @@ class _Decider:
         if missing.provider is None:
             return
         pair = Pair(missing.target, missing.provider)
-        if missing.reasons:
+        if not self._policy.permits(missing.reasons, policy.MISSING):
             self._hold(pair, *(Refusal(reason, missing.condition) for reason in missing.reasons))
+        elif self._is_known(Code.MISSING_DEP, pair):
+            self._hold(pair, Refusal(Reason.KNOWN))
         elif missing.condition:
             self._move(pair, missing.condition)
         else:
@@ -180,7 +197,7 @@ class _Decider:
 
     def _may_rescue(self, pair: Pair) -> bool:
         """Whether what holds an add back is only that buildfix should not propose it of its own accord."""
-        return all(refusal.reason is Reason.NO_AUTODEPS for refusal in self._held[pair])
+        return all(refusal.reason in (Reason.NO_AUTODEPS, Reason.KNOWN) for refusal in self._held[pair])
 
     def _illegal(self, target: Target, dep: Label) -> Refusal | None:
         """Why a target that shares a literal may not have a dep which another owner of the literal needs."""
@@ -206,18 +223,25 @@ class _Decider:
         pair = Pair(unused.target, unused.dep)
         if pair in self._held or pair in self._drops:
             return
-        if unused.reasons:
-            self._hold(pair, *(Refusal(reason, unused.detail) for reason in unused.reasons))
-            return
         target = self._known.graph.targets[unused.target]
+        entries = self._permits.drop(target, unused.dep)
+        if not self._policy.permits(unused.reasons, policy.UNUSED):
+            kept = (entries,) if isinstance(entries, Refusal) and entries.reason in policy.QUIET else ()
+            self._hold(pair, *kept, *(Refusal(reason, unused.detail) for reason in unused.reasons))
+            return
+        if self._policy.add_only:
+            self._hold(pair, Refusal(Reason.NOT_ASKED_FOR))
+            return
+        if self._is_known(Code.UNUSED_DEP, pair):
+            self._hold(pair, Refusal(Reason.KNOWN))
+            return
         if any(edge.label == unused.dep and edge not in unused.edges for edge in target.edges):
             self._hold(pair, Refusal(Reason.EVIDENCE, "another attribute names it too"))
             return
-        entries = self._permits.drop(target, unused.dep)
         if isinstance(entries, Refusal):
             self._hold(pair, entries)
         else:
-            self._drops[pair] = Drop(pair, entries)
+            self._drops[pair] = Drop(pair, entries, safe=not unused.reasons)
 
     def _hold_shared(self) -> None:
         """An entry goes only if every target that it feeds can do without it."""
@@ -276,7 +300,7 @@ class _Decider:
         """Give directly what would be lost, or keep the edge. Says whether anything changed."""
         if not self._drops:
             return False
-        losses = self._reach.losses(self._planned(), sorted(self._drops))
+        losses = self._reach.losses(self._planned(), sorted(self._drops), _unsafe(self._drops))
         kept = len(self._drops)
         self._restored.clear()
         for loss in losses:
@@ -315,6 +339,13 @@ class _Decider:
         if chosen.provider is not None and not chosen.reasons:
             yield chosen.provider, ""
 
+    def _is_known(self, code: Code, pair: Pair) -> bool:
+        """Whether the baseline has the finding, of this target or of one that the same call makes."""
+        return bool(self._policy.known) and any(
+            Key(code.value, str(label), str(pair.dep)) in self._policy.known
+            for label in self._known.graph.kin(pair.target)
+        )
+
     def _restore(self, loss: Loss) -> None:
         """Keep the edges by which the target gets what it would lose."""
         way = self._reach.path(loss.target, loss.providers)
@@ -343,6 +374,10 @@ class _Decider:
 
     def _hold(self, pair: Pair, *refusals: Refusal) -> None:
         self._held.setdefault(pair, []).extend(refusals)
+
+
+def _unsafe(drops: Mapping[Pair, Drop]) -> frozenset[Label]:
+    return frozenset(pair.dep for pair, drop in drops.items() if not drop.safe)
 
 
 def _why(loss: Loss) -> tuple[Reason, str]:

@@ -283,6 +283,17 @@ class TargetGraph:
         """(folder, name) to label, as the engine's calls speak of targets."""
         return {(target.folder, label.name): label for label, target in self.targets.items()}
 
+    def kin(self, label: Label) -> tuple[Label, ...]:
+        """The targets that one written call makes together with this one, itself included."""
+        return self._families[self.targets[label].family]
+
+    @cached_property
+    def _families(self) -> Mapping[tuple[str, tuple[Frame, ...]], tuple[Label, ...]]:
+        found: dict[tuple[str, tuple[Frame, ...]], list[Label]] = {}
+        for label, target in self.targets.items():
+            found.setdefault(target.family, []).append(label)
+        return {family: tuple(labels) for family, labels in found.items()}
+
     @cached_property
     def outputs(self) -> Mapping[Label, Label]:
         """The files that rules make, as the labels that they have, to the target that makes them."""

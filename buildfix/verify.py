@@ -27,13 +27,18 @@ class Doubt(NamedTuple):
 
 
 def verify(
-    before: Knowledge, after: Knowledge, adds: frozenset[Pair], drops: frozenset[Pair], reach: Reach
+    before: Knowledge,
+    after: Knowledge,
+    adds: frozenset[Pair],
+    drops: frozenset[Pair],
+    reach: Reach,
+    accepted: frozenset[Label] = frozenset(),
 ) -> tuple[Doubt, ...]:
-    """Everything in which the evaluated edits differ from the plan; () is the proof."""
+    """Everything in which the evaluated edits differ from the plan; () is the proof. `accepted` as in Reach.losses."""
     return (
         *_errors(before, after),
         *_targets(before, after, adds, drops),
-        *_losses(before, after, reach),
+        *_losses(before, after, reach, accepted),
         *_again(after, adds, drops),
     )
 
@@ -132,9 +137,9 @@ def _as_planned(one: Any, other: Any, planned: set[Label], target: Target, after
     return bool(ours) and values.without(one, ours) == values.without(other, ours)
 
 
-def _losses(before: Knowledge, after: Knowledge, reach: Reach) -> Iterator[Doubt]:
+def _losses(before: Knowledge, after: Knowledge, reach: Reach, accepted: frozenset[Label]) -> Iterator[Doubt]:
     """What a target uses and reached before, by the closure of the graph as it was evaluated anew."""
-    for label, module in reach.lost_in(after):
+    for label, module in reach.lost_in(after, accepted):
         target = before.graph.targets[label]
         yield Doubt(label, target.folder, f"it would no longer reach {module}")
 

@@ -58,6 +58,21 @@ def write_all(root: Path, changes: Sequence[FileChange]) -> None:
         _sync_folder(folder)
 
 
+def write_file(path: Path, content: bytes) -> None:
+    """Write one file that nobody else depends on, new or in place of an old one, whole or not at all."""
+    new = _temporary_name(path.parent)
+    try:
+        with open(new, "xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(new, path)
+    except OSError as error:
+        _unlink(new)
+        raise WriteError(f"{path}: cannot be written: {_why(error)}; it is as it was") from error
+    _sync_folder(path.parent)
+
+
 def _targets(root: Path, changes: Sequence[FileChange]) -> list[Path]:
     """The file behind each change, once all of them are known to be writable."""
     home = root.resolve()

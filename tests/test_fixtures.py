@@ -18,7 +18,7 @@ from conftest import buildfix, snapshot
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 NAMES = sorted(path.parent.name for path in FIXTURES.glob("*/fixture.yaml"))
-KEYS = {"about", "args", "exit", "findings", "info", "text", "stderr"}
+KEYS = {"about", "args", "options", "exit", "findings", "info", "text", "stderr"}
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,7 @@ class Fixture:
 
     name: str
     args: tuple[str, ...]
+    options: tuple[str, ...]
     exit: tuple[int, int, int]
     findings: tuple[str, ...]
     info: tuple[str, ...]
@@ -47,7 +48,7 @@ def read(name: str) -> Fixture:
     data = yaml.safe_load((FIXTURES / name / "fixture.yaml").read_text("utf-8"))
     assert data.keys() <= KEYS, f"unknown keys: {data.keys() - KEYS}"
     check, apply, again = data.get("exit", [0, 0, 0])
-    lists = {key: tuple(data.get(key, ())) for key in ("args", "findings", "info", "text", "stderr")}
+    lists = {key: tuple(data.get(key, ())) for key in ("args", "options", "findings", "info", "text", "stderr")}
     return Fixture(name=name, exit=(check, apply, again), **lists)
 
 
@@ -84,7 +85,7 @@ def test_fixture(name: str, tmp_path: Path, request: pytest.FixtureRequest) -> N
 
 
 def run(fixture: Fixture, root: Path, *options: str) -> Any:
-    done = buildfix("--root", root, *options, *(root / path for path in fixture.args))
+    done = buildfix("--root", root, *options, *fixture.options, *(root / path for path in fixture.args), cwd=root)
     assert "Traceback" not in done.stderr, done.stderr
     return done
 

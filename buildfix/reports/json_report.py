@@ -40,6 +40,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "confidence": finding.confidence.value,
         "fails": finding.fails,
         "dep": finding.dep,
+        "dep_label": finding.dep_label,
         "attribute": finding.attribute,
         "module": finding.module,
         "evidence": [_evidence(item) for item in finding.evidence],

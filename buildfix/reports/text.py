@@ -32,6 +32,9 @@ class _Text:
             yield ""
         yield from self._outside()
         yield from (f"note: {note}" for note in self.result.summary.notes)
+        unsafe = sum(f.confidence is Confidence.UNSAFE and not f.fix for f in self.result.findings)
+        if unsafe:
+            yield f"note: {_count(unsafe, 'finding')} might be repaired with --unsafe-fixes"
         yield self._summary()
 
     def _finding(self, finding: Finding) -> Iterator[str]:
