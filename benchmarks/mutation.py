@@ -407,8 +407,9 @@ def _injection(base: Base, target: Target, library: Label, place: AddPlace, owne
 
 
 class _Chooser:
-    """Picks libraries that are of no use: nobody who would get one through the injected edge, nor a source whose
-    targets are not known, uses anything of it, and all that it brings along can do nothing but be imported."""
+    """Picks libraries that are of no use: nobody who would get one through the injected edge, nobody in a program
+    that would get it so, nor a source whose targets are not known, uses anything of it, and all that it brings along
+    can do nothing but be imported."""
 
     def __init__(self, base: Base, seed: int) -> None:
         self._base = base
@@ -424,8 +425,9 @@ class _Chooser:
         ]
         harmless = {t.label for t in known.graph.python if import_only(t, known.modules)}
         useful = graph.mask(label for label in graph.labels if label not in harmless)
+        self._lacks = {label: mask & ~graph.reached[graph.number[label]] for label, mask in base.providers.items()}
         self._bad = {
-            label: (mask | useful) & ~graph.reached[graph.number[label]] for label, mask in base.providers.items()
+            label: lacks | useful & ~graph.reached[graph.number[label]] for label, lacks in self._lacks.items()
         }
 
     def choose(self, target: Target, owners: frozenset[Label]) -> Label | None:
@@ -436,8 +438,14 @@ class _Chooser:
         for label in owners:
             had |= graph.reached_or_named[graph.number[label]]
         bad = mine | self._base.unseen
+        programs = 0
         for label, mask in self._bad.items():
-            if graph.reached[graph.number[label]] & mine:
+            reached = graph.reached[graph.number[label]]
+            if reached & mine:
+                bad |= mask
+                programs |= reached
+        for label, mask in self._lacks.items():
+            if programs >> graph.number[label] & 1:
                 bad |= mask
         makers = [known.graph.targets[label] for label in owners]
         uses = [known.uses[label] for label in owners if label in known.uses]
