@@ -20,6 +20,7 @@ from buildfix import (
     markers,
     modules,
     proof,
+    since,
     targets,
     uses,
     values,
@@ -49,11 +50,13 @@ class PathError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a run is asked to do. `paths` are relative to the root, () means everything."""
+    """What a run is asked to do. `paths` are relative to the root, () means everything; so does `since`, a git
+    revision, if it is ""."""
 
     paths: tuple[str, ...] = ()
     jobs: int = 0
     policy: Policy = DEFAULT
+    since: str = ""
 
 
 def check(
@@ -61,14 +64,18 @@ def check(
 ) -> Result:
     """Find what is wrong in the repository at `root`, below `paths`, and how to repair it. Writes nothing.
 
-    Raises ConfigError, WorkspaceError, PathError or EngineError.
+    Raises ConfigError, WorkspaceError, PathError, SinceError or EngineError.
     """
     config = configuration.load(root)
     space = workspace.read(root, config)
     options = options or Options()
     options = replace(options, paths=tuple(relative(space.root, path) for path in paths))
+    change = since.Change(space.root, options.since) if options.since else None
     known = load(space, config, options, progress)
-    return judge(known, Rerun(space, config, options, known))
+    rerun = Rerun(space, config, options, known)
+    if change is not None:
+        known = since.narrow(known, change, rerun)
+    return judge(known, rerun)
 
 
 def judge(known: Knowledge, rerun: Rerun) -> Result:

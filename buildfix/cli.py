@@ -71,6 +71,7 @@ _jobs = click.option(
     help="Keep quiet about the findings in FILE.",
 )
 @click.option("--write-baseline", is_flag=True, help="Write all findings to the file that --baseline names.")
+@click.option("--since", default="", metavar="REV", help="Look only at what differs from REV, a git revision.")
 @_root
 @click.option(
     "--output-format",
@@ -88,6 +89,7 @@ def check(
     only_under: tuple[Path, ...],
     known: Path | None,
     write_baseline: bool,
+    since: str,
     root: Path | None,
     output_format: str,
     jobs: int,
@@ -117,7 +119,7 @@ def check(
             known=baseline.read(known) if known and not write_baseline else frozenset(),
         )
         with _progress() as progress:
-            result = check.check(base, paths, check.Options(jobs=jobs, policy=policy), progress)
+            result = check.check(base, paths, check.Options(jobs=jobs, policy=policy, since=since), progress)
         if known and write_baseline:
             keys = baseline.keys(result.findings)
             baseline.save(known, keys)
@@ -157,6 +159,7 @@ def _errors() -> Iterator[None]:
     import gc
 
     from buildfix import baseline, check, config, engine, workspace, write
+    from buildfix import since as changes
 
     gc.disable()  # one run builds a few large values that all live to its end; collecting them only costs time
     try:
@@ -165,6 +168,7 @@ def _errors() -> Iterator[None]:
         raise
     except (
         baseline.BaselineError,
+        changes.SinceError,
         config.ConfigError,
         workspace.WorkspaceError,
         check.PathError,

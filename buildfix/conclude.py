@@ -206,13 +206,13 @@ class _Conclusion:
 
     def _dependents(self, pair: Pair, losses: Iterable[Loss]) -> Iterator[Dependent]:
         for loss in losses:
-            target = self._target(loss.target)
-            uses = self._known.uses[loss.target]
+            target = self._target(loss.user or loss.target)
+            uses = self._known.uses[target.label]
             _, where = uses.needs.get(loss.module) or uses.externals.get(loss.module) or (None, ())
             evidence = where[0] if where else Evidence(target.place, f"use of {loss.module}")
-            given = any(Pair(loss.target, provider) in self._added for provider in loss.providers)
+            given = any(Pair(target.label, provider) in self._added for provider in loss.providers)
             yield Dependent(
-                str(loss.target), target.place, loss.module, evidence, self._way(loss.target, loss.providers), given
+                str(target.label), target.place, loss.module, evidence, self._way(loss.target, loss.providers), given
             )
 
     def _way(self, start: Label, goals: Iterable[Label]) -> tuple[str, ...]:

@@ -307,23 +307,25 @@ class Reach:
                     found.update(dict.fromkeys(self._lost_below(label, wants, before[node], after[node])))
         return list(found)
 
-    def _brought(self, before: Sequence[int], after: Sequence[int]) -> list[tuple[int, str, int]]:
-        """(node, module, providers) of all that a target uses and never reaches itself: whoever depends on the target
-        has to bring it along (an optional import, a plugin, a dep that would close a cycle or is not visible)."""
+    def _brought(self, before: Sequence[int], after: Sequence[int]) -> list[tuple[int, str, Need, int]]:
+        """(node, module, need, providers) of all that a target uses and never reaches itself: it is given the dep, or
+        whoever depends on it has to bring it along (an optional import, a plugin, a dep that would close a cycle)."""
         return [
-            (node, module, providers)
+            (node, module, need, providers)
             for label, wanted in self._wanted.items()
             for node in (self.number[label],)
             for module, need, providers in wanted
             if module and need is not Need.IMPLIED and not providers & (before[node] | after[node])
         ]
 
-    def _lost_below(self, label: Label, wants: list[tuple[int, str, int]], before: int, now: int) -> Iterator[Loss]:
+    def _lost_below(
+        self, label: Label, wants: list[tuple[int, str, Need, int]], before: int, now: int
+    ) -> Iterator[Loss]:
         """What a target would no longer bring along for those that it depends on."""
         lost = before & ~now
-        for node, module, providers in wants:
+        for node, module, need, providers in wants:
             if lost & providers and not now & providers and now >> node & 1:
-                yield Loss(label, module, Need.MENTIONED, self._named(lost & providers), self.labels[node])
+                yield Loss(label, module, need, self._named(lost & providers), self.labels[node])
 
     def _waived(self, accepted: Iterable[Label]) -> int:
         bits = 0

@@ -320,11 +320,11 @@ class _Decider:
     def _rescue(self, loss: Loss) -> bool:
         if not loss.module or loss.need is not Need.MUST:
             return False
-        target = self._known.graph.targets[loss.target]
+        target = self._known.graph.targets[loss.user or loss.target]
         if not target.rule.python:
             return False
         for provider, spelling in self._givers(target, loss):
-            pair = Pair(loss.target, provider)
+            pair = Pair(target.label, provider)
             if pair not in self._drops and self._add(pair, spelling, rescue=True):
                 return True
         return False
