@@ -208,12 +208,13 @@ def _names(facts: Facts) -> frozenset[tuple[str, str]]:
 
 
 def selection(paths: Sequence[str]) -> Callable[[Target], bool]:
-    """Whether a target is asked about: its package or build file lies below a path, or it has a source there."""
+    """Whether a target is asked about: its package, or a file with a call that makes it, lies below a path, or it has a
+    source there."""
     if not paths or "" in paths:
         return lambda _: True
 
     def chosen(target: Target) -> bool:
-        own = (target.folder, target.place.file)
+        own = (target.folder, *(frame.file for frame in target.leaf.stack))
         if any(below(where, path) for path in paths for where in own):
             return True
         return any(src.path is not None and below(src.path, path) for src in target.srcs for path in paths)

@@ -51,6 +51,9 @@ _jobs = click.option(
 
 @main.command()
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
+@click.option(
+    "--paths-from", type=click.Path(path_type=Path), metavar="FILE", help="More PATHS, one on a line; `-` is stdin."
+)
 @click.option("--check", "action", flag_value="check", default="check", help="Report what is wrong (the default).")
 @click.option("--diff", "action", flag_value="diff", help="Print the repair as a patch; write nothing.")
 @click.option("--apply", "action", flag_value="apply", help="Write the repair.")
@@ -83,6 +86,7 @@ _jobs = click.option(
 @_jobs
 def check(
     paths: tuple[Path, ...],
+    paths_from: Path | None,
     action: str,
     unsafe_fixes: bool,
     add_only: bool,
@@ -111,6 +115,10 @@ def check(
 
         if write_baseline and (known is None or paths or action != "check"):
             raise click.UsageError("--write-baseline needs --baseline FILE, and goes with neither PATHS nor a repair")
+        if paths_from is not None:
+            paths = (*paths, *_read_paths(paths_from))
+            if not paths:
+                return  # a list of nothing is not everything
         base = _base(root, paths)
         policy = Policy(
             unsafe=unsafe_fixes,
@@ -129,6 +137,17 @@ def check(
             result = check.apply(base, result)
     _print(result, action, output_format)
     sys.exit(status(result, action))
+
+
+def _read_paths(file: Path) -> Iterator[Path]:
+    """The paths in a file; those that are not there any more were deleted by the change that it lists."""
+    from buildfix import check
+
+    try:
+        data = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
+    except OSError as error:
+        raise check.PathError(f"{file}: cannot be read: {error.strerror}") from error
+    return (path for line in os.fsdecode(data).splitlines() if line and os.path.lexists(path := Path(line)))
 
 
 def status(result: Result, action: str) -> int:
