@@ -16,7 +16,9 @@ from buildfix import (
     conclude,
     diagnose,
     engine,
+    faults,
     hubs,
+    idle_markers,
     markers,
     modules,
     proof,
@@ -30,12 +32,12 @@ from buildfix import (
 from buildfix import config as configuration
 from buildfix.config import Config, ImportRoot, clean_path
 from buildfix.engine import Facts, Mode, Progress, Request, Symbols
-from buildfix.findings import Result, Summary
+from buildfix.findings import Code, Result, Summary
 from buildfix.knowledge import Knowledge
 from buildfix.labels import Label
 from buildfix.modules import Modules
 from buildfix.permits import Permits
-from buildfix.policy import DEFAULT, Policy, below
+from buildfix.policy import DEFAULT, Policy, below, selected
 from buildfix.reach import Reach
 from buildfix.sites import Sites
 from buildfix.targets import Target, TargetGraph
@@ -51,12 +53,14 @@ class PathError(Exception):
 @dataclass(frozen=True, slots=True)
 class Options:
     """What a run is asked to do. `paths` are relative to the root, () means everything; so does `since`, a git
-    revision, if it is ""."""
+    revision, if it is "". `select` are the only findings to look for, () for the usual ones, less those of `ignore`."""
 
     paths: tuple[str, ...] = ()
     jobs: int = 0
     policy: Policy = DEFAULT
     since: str = ""
+    select: frozenset[Code] = frozenset()
+    ignore: frozenset[Code] = frozenset()
 
 
 def check(
@@ -69,7 +73,13 @@ def check(
     config = configuration.load(root)
     space = workspace.read(root, config)
     options = options or Options()
-    options = replace(options, paths=tuple(relative(space.root, path) for path in paths))
+    policy = options.policy
+    codes = selected(config.findings, options.select, options.ignore)
+    options = replace(
+        options,
+        paths=tuple(relative(space.root, path) for path in paths),
+        policy=replace(policy, codes=codes),
+    )
     change = since.Change(space.root, options.since) if options.since else None
     known = load(space, config, options, progress)
     rerun = Rerun(space, config, options, known)
@@ -80,12 +90,16 @@ def check(
 
 def judge(known: Knowledge, rerun: Rerun) -> Result:
     """Diagnose, decide, prove, conclude."""
-    diagnosis = diagnose.diagnose(known)
-    sites = Sites(known.facts, rerun.read)
     policy = rerun.options.policy
+    found = faults.find(known, policy.codes, rerun.exists)
+    diagnosis = replace(diagnose.diagnose(known), faults=found)
+    sites = Sites(known.facts, rerun.read)
     permits = Permits(known.graph, sites, known.config, policy)
     reach = Reach(known)
     proven = proof.prove(known, diagnosis, rerun, sites, permits, reach, policy)
+    if Code.UNUSED_MARKER in policy.codes:
+        idle = idle_markers.find(known, diagnosis, permits, proven.plan.held)
+        diagnosis = replace(diagnosis, faults=(*diagnosis.faults, *idle))
     findings = conclude.conclude(known, diagnosis, proven, permits, reach)
     asked = tuple(finding for finding in findings if finding.code in policy.codes or finding.fix)
     told, notes = baseline.tell(asked, known.graph, policy, known.selected)
@@ -253,6 +267,10 @@ class Rerun:
             return (self.space.root / path).read_bytes()
         except OSError:
             return None
+
+    def exists(self, path: str) -> bool:
+        """Whether there is such a file, as far as anybody can look."""
+        return os.path.lexists(self.space.root / path)
 
     def evaluate(self, overlay: Mapping[str, str]) -> Knowledge:
         """What would be known if the files of `overlay` had that text; the sources are those already scanned."""

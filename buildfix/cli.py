@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from buildfix.engine import Progress
-    from buildfix.findings import Result
+    from buildfix.findings import Code, Result
 
 CLEAN, FINDINGS, USAGE, INCOMPLETE = 0, 1, 2, 3
 
@@ -58,6 +58,8 @@ _jobs = click.option(
 @click.option("--diff", "action", flag_value="diff", help="Print the repair as a patch; write nothing.")
 @click.option("--apply", "action", flag_value="apply", help="Write the repair.")
 @click.option("--unsafe-fixes", is_flag=True, help="Repair also what may not be safe.")
+@click.option("--select", multiple=True, metavar="CODES", help="Look for these findings only: `BF001,unused-dep`.")
+@click.option("--ignore", multiple=True, metavar="CODES", help="Do not look for these findings.")
 @click.option("--add-only", is_flag=True, help="Add deps, drop none.")
 @click.option(
     "--only-under",
@@ -89,6 +91,8 @@ def check(
     paths_from: Path | None,
     action: str,
     unsafe_fixes: bool,
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
     add_only: bool,
     only_under: tuple[Path, ...],
     known: Path | None,
@@ -126,8 +130,11 @@ def check(
             only_under=tuple(check.relative(base, path) for path in only_under),
             known=baseline.read(known) if known and not write_baseline else frozenset(),
         )
+        options = check.Options(
+            jobs=jobs, policy=policy, since=since, select=_codes("--select", select), ignore=_codes("--ignore", ignore)
+        )
         with _progress() as progress:
-            result = check.check(base, paths, check.Options(jobs=jobs, policy=policy, since=since), progress)
+            result = check.check(base, paths, options, progress)
         if known and write_baseline:
             keys = baseline.keys(result.findings)
             baseline.save(known, keys)
@@ -137,6 +144,15 @@ def check(
             result = check.apply(base, result)
     _print(result, action, output_format)
     sys.exit(status(result, action))
+
+
+def _codes(option: str, words: tuple[str, ...]) -> frozenset[Code]:
+    from buildfix.findings import codes_of
+
+    try:
+        return codes_of(part.strip() for word in words for part in word.split(",") if part.strip())
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint=option) from None
 
 
 def _read_paths(file: Path) -> Iterator[Path]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from buildfix import policy
 from buildfix.diagnose import Diagnosis, Missing, NotAnalysed, Unused
+from buildfix.faults import Fault
 from buildfix.findings import Code, Confidence, Dependent, Evidence, Finding, Place, Reason
 from buildfix.knowledge import Knowledge
 from buildfix.labels import Label
@@ -76,6 +77,11 @@ class _Conclusion:
             if key not in families:
                 families.add(key)
                 yield from self._unused(unused)
+        for fault in self._diagnosis.faults:
+            key = (self._target(fault.target).family, fault.code, fault.dep, fault.module)
+            if key not in families:
+                families.add(key)
+                yield from self._fault(fault)
         for broken in self._diagnosis.not_analysed:
             yield self._not_analysed(broken)
 
@@ -218,6 +224,39 @@ class _Conclusion:
     def _way(self, start: Label, goals: Iterable[Label]) -> tuple[str, ...]:
         known = [goal for goal in goals if goal in self._reach.number]
         return tuple(str(label) for label in self._reach.path(start, known)) if known else ()
+
+    # What else is wrong
+
+    def _fault(self, fault: Fault) -> Iterator[Finding]:
+        target = self._target(fault.target)
+        entries = self._permits.entries(target, fault.dep) if fault.dep and target.rule.deps else ()
+        pair = Pair(fault.target, fault.dep) if fault.dep else None
+        is_double = fault.code is Code.DUPLICATE_DEP and fault.fails
+        single = (self._plan.singled.get(pair) or self._plan.drops.get(pair)) if is_double and pair else None
+        written = single.elements[-1] if single else entries[-1] if entries else None
+        refusals = self._plan.held.get(pair, ()) if is_double and pair and not single else ()
+        if any(refusal.reason in policy.QUIET for refusal in refusals):
+            return
+        if fault.code is Code.MISSING_SOURCE:
+            place = self._permits.source_place(target, fault.module)
+        else:
+            place = Place(written.file, written.line) if written else None
+        yield Finding(
+            fault.code,
+            str(fault.target),
+            fault.place or place or target.place,
+            fault.message,
+            Confidence.SAFE if single else Confidence.DISPLAY,
+            dep=fault.text,
+            dep_label=str(fault.dep) if fault.dep else "",
+            attribute=fault.attribute,
+            module=fault.module,
+            evidence=fault.evidence,
+            reasons=_reasons(refusals),
+            detail=_details(refusals),
+            fix="drop" if single else "",
+            fails=fault.fails,
+        )
 
     # Not analysed
 

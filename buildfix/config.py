@@ -10,6 +10,8 @@ from typing import Any, Literal, NamedTuple
 
 import yaml
 
+from buildfix.findings import Code, codes_of
+
 FILE_NAMES = ("buildfix.yaml", "buildfix.yml", ".buildfix.yaml")
 
 
@@ -48,6 +50,7 @@ class Config:
     symbols: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     build_config: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     modes: tuple[ModeConfig, ...] = ()
+    findings: Mapping[Code, bool] = field(default_factory=lambda: MappingProxyType({}))
 
 
 def load(root: Path) -> Config:
@@ -119,6 +122,21 @@ class _Reader:
     def string_map(self, node: yaml.Node) -> Mapping[str, str]:
         return MappingProxyType({key: self.scalar(value) for key, value in self.mapping(node).items()})
 
+    def findings(self, node: yaml.Node) -> Mapping[Code, bool]:
+        found: dict[Code, bool] = {}
+        for name, value in self.mapping(node).items():
+            try:
+                codes = codes_of([name])
+            except ValueError as error:
+                raise self.fail(value, str(error)) from None
+            found |= dict.fromkeys(codes, self.boolean(value))
+        return MappingProxyType(found)
+
+    def boolean(self, node: yaml.Node) -> bool:
+        if isinstance(node, yaml.ScalarNode) and node.tag == "tag:yaml.org,2002:bool":
+            return str(node.value).lower() in ("true", "yes", "on")
+        raise self.fail(node, f"expected true or false, found {_describe(node)}")
+
     def modes(self, node: yaml.Node) -> tuple[ModeConfig, ...]:
         found = []
         for name, value in self.mapping(node).items():
@@ -182,4 +200,5 @@ _KEYS: dict[str, Callable[[_Reader, yaml.Node], Any]] = {
     "symbols": lambda r, n: r.string_map(n),
     "build_config": lambda r, n: r.string_map(n),
     "modes": lambda r, n: r.modes(n),
+    "findings": lambda r, n: r.findings(n),
 }

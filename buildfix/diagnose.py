@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from buildfix import markers
 from buildfix.engine import Package, Problem
+from buildfix.faults import Fault
 from buildfix.findings import Evidence, Place, Reason
 from buildfix.knowledge import Knowledge, has_made_sources, import_only
 from buildfix.labels import Label
@@ -67,6 +68,7 @@ class Diagnosis:
     missing: tuple[Missing, ...]
     unused: tuple[Unused, ...]
     not_analysed: tuple[NotAnalysed, ...]
+    faults: tuple[Fault, ...] = ()
 
 
 def diagnose(known: Knowledge) -> Diagnosis:

@@ -6,6 +6,7 @@ Every output format is a function of these values and of the Plan (repair.py); n
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
@@ -16,15 +17,38 @@ class Code(StrEnum):
 
     MISSING_DEP = "BF001"
     UNUSED_DEP = "BF002"
+    UNRESOLVED_IMPORT = "BF003"
+    UNOWNED_MODULE = "BF004"
     AMBIGUOUS_PROVIDER = "BF005"
     WOULD_CYCLE = "BF006"
     NOT_VISIBLE = "BF007"
+    DANGLING_LABEL = "BF008"
+    MISSING_SOURCE = "BF009"
+    DUPLICATE_DEP = "BF010"
     NOT_ANALYSED = "BF011"
+    UNUSED_MARKER = "BF012"
+    ORPHAN_TARGET = "BF013"
+    TEST_ONLY_LIBRARY = "BF014"
 
     @property
     def slug(self) -> str:
         """The finding's name in words, e.g. `missing-dep`."""
         return self.name.lower().replace("_", "-")
+
+
+def codes_of(words: Iterable[str]) -> frozenset[Code]:
+    """The codes that words name: a code, a name, or `ALL`. Raises ValueError with the word that names none."""
+    named = {word: code for code in Code for word in (code.value, code.slug)}
+    found: set[Code] = set()
+    for word in words:
+        if word != "ALL" and word not in named:
+            raise ValueError(f"{word!r} names no finding; they are {', '.join(f'{c.value} {c.slug}' for c in Code)}")
+        found |= set(Code) if word == "ALL" else {named[word]}
+    return frozenset(found)
+
+
+OFF_BY_DEFAULT = frozenset((Code.ORPHAN_TARGET, Code.TEST_ONLY_LIBRARY))
+"""Findings that are a matter of taste: they are looked for only where they are selected."""
 
 
 class Confidence(StrEnum):

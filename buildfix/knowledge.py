@@ -51,6 +51,22 @@ class Knowledge:
             for edge in target.edges:
                 yield from self._gather(edge.label, seen)
 
+    @cached_property
+    def importers(self) -> Mapping[str, tuple[Label | None, ...]]:
+        """Who has any use of a module; None is a source that no target has."""
+        found: dict[str, dict[Label | None, None]] = {}
+        for label, uses in self.uses.items():
+            for module in uses.needs:
+                found.setdefault(module, {})[label] = None
+        owned = {src.path for target in self.graph.targets.values() for src in target.srcs}
+        for path, source in self.modules.sources.items():
+            package = self.modules.package_of(path)
+            for statement in source.imports if path not in owned else ():
+                resolution = self.modules.resolve(statement, package)
+                for module in (*resolution.needs, *resolution.touches):
+                    found.setdefault(module, {})[None] = None
+        return {module: tuple(who) for module, who in found.items()}
+
     def satisfied(self, target: Target, module: str) -> bool:
         """Whether the target has the module itself, or from one of its direct deps."""
         return module in self.modules.owned(target) or bool(self.suppliers(target, module))

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from buildfix import markers
 from buildfix.buildfile import BuildFile, BuildFileError
 from buildfix.config import Config
-from buildfix.findings import Reason
+from buildfix.findings import Place, Reason
 from buildfix.labels import Label
 from buildfix.order import Order
 from buildfix.policy import DEFAULT, Policy
@@ -38,6 +38,7 @@ class Permits:
         self._config = config
         self._frozen: dict[Label, tuple[Refusal | None, Refusal | None]] = {}
         self._files: dict[str, Refusal | None] = {}
+        self._keeping: dict[str, bool] = {}
 
     def site(self, target: Target) -> AttributeSite:
         """Where the target's deps are written."""
@@ -86,6 +87,27 @@ class Permits:
             if e.text and resolve(e.text, target.folder) == dep
         }
         return tuple(found.values())
+
+    def frozen(self, target: Target) -> Refusal | None:
+        """Why nothing may be changed of buildfix's own accord, if a marker says so."""
+        return self._target(target)[1]
+
+    def has_kept_entries(self, target: Target) -> bool:
+        """Whether a file on the way to the target has markers that keep entries."""
+        return any(self._keeps(file) for file, _ in self._calls(target))
+
+    def _keeps(self, file: BuildFile) -> bool:
+        if file.path not in self._keeping:
+            self._keeping[file.path] = any(markers.keeps_entry(comment.text) for comment in file.comments)
+        return self._keeping[file.path]
+
+    def source_place(self, target: Target, path: str) -> Place | None:
+        """Where a source is written among those of the target, if it is written out."""
+        for attribute in target.rule.srcs:
+            for entry in self._sites.locate(target.leaf, attribute).elements:
+                if entry.text and f"{target.folder}/{entry.text}".lstrip("/") == path:
+                    return Place(entry.file, entry.line)
+        return None
 
     def _sites_of(self, target: Target) -> tuple[AttributeSite, ...]:
         """Where its deps are written, for each call that makes it: there is one for each mode."""

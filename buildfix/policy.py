@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from buildfix.findings import Code, Confidence, Key, Reason
+from buildfix.findings import OFF_BY_DEFAULT, Code, Confidence, Key, Reason
 
 Judgement = tuple[Confidence, bool]
 
@@ -50,7 +50,7 @@ class Policy:
     unsafe: bool = False
     add_only: bool = False
     only_under: tuple[str, ...] = ()
-    codes: frozenset[Code] = frozenset(Code)
+    codes: frozenset[Code] = frozenset(Code) - OFF_BY_DEFAULT
     known: frozenset[Key] = frozenset()
 
     def permits(self, reasons: Iterable[Reason], table: Mapping[Reason, Judgement]) -> bool:
@@ -60,6 +60,15 @@ class Policy:
     def writes(self, path: str) -> bool:
         """Whether a file may be written."""
         return not self.only_under or any(below(path, folder) for folder in self.only_under)
+
+
+def selected(findings: Mapping[Code, bool], select: Iterable[Code], ignore: Iterable[Code]) -> frozenset[Code]:
+    """The codes that count: those selected, else the default ones as the configuration changes them; less the ignored.
+
+    What could not be analysed always counts, for it says whether the rest is complete.
+    """
+    usual = {code for code in Code if findings.get(code, code not in OFF_BY_DEFAULT)}
+    return frozenset(((set(select) or usual) - set(ignore)) | {Code.NOT_ANALYSED})
 
 
 DEFAULT = Policy()

@@ -62,7 +62,7 @@ def prove(
             return Proven(plan, (), writer.spelled)
         after = rerun.evaluate({change.path: change.after.decode() for change in changes})
         adds, drops = frozenset(plan.all_adds()), frozenset(plan.drops)
-        doubts = verify.verify(known, after, adds, drops, reach, plan.accepted())
+        doubts = verify.verify(known, after, adds, drops, frozenset(plan.singled), reach, plan.accepted())
         if not doubts:
             return Proven(plan, changes, writer.spelled)
         refused.update(_blamed(plan, doubts, known, permits))
@@ -70,7 +70,7 @@ def prove(
 
 def _blamed(plan: Plan, doubts: tuple[Doubt, ...], known: Knowledge, permits: Permits) -> dict[Pair, Refusal]:
     """The edits that may have caused a doubt: those of the target, of its package, or else all."""
-    pairs = {*plan.adds, *plan.drops}
+    pairs = {*plan.adds, *plan.drops, *plan.singled}
     found: dict[Pair, Refusal] = {}
     for doubt in doubts:
         own = {pair for pair in pairs if pair.target == doubt.target}
@@ -80,7 +80,7 @@ def _blamed(plan: Plan, doubts: tuple[Doubt, ...], known: Knowledge, permits: Pe
             if doubt.target is not None and any(other.target == doubt.target for other in add.also)
         } | {
             pair
-            for pair, drop in plan.drops.items()
+            for pair, drop in (*plan.drops.items(), *plan.singled.items())
             if doubt.target is not None and any(doubt.target in permits.owners(element) for element in drop.elements)
         }
         near = {pair for pair in pairs if known.graph.targets[pair.target].folder == doubt.package}
@@ -115,7 +115,7 @@ class _Writer:
                 by_file.setdefault(element.file, []).append(edits.dropping(element))
                 pairs.setdefault(element.file, set()).add(pair)
             pairs.setdefault(add.place.file, set()).add(pair)
-        for pair, drop in sorted(plan.drops.items()):
+        for pair, drop in sorted((*plan.drops.items(), *plan.singled.items())):
             for element in dict.fromkeys(drop.elements):
                 by_file.setdefault(element.file, []).append(edits.dropping(element))
                 pairs.setdefault(element.file, set()).add(pair)

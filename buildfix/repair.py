@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from buildfix import diagnose, policy
 from buildfix.diagnose import Diagnosis, Missing, Unused
-from buildfix.findings import Code, Key, Reason
+from buildfix.findings import Code, Key, Place, Reason
 from buildfix.knowledge import Knowledge
 from buildfix.labels import Label
 from buildfix.permits import Permits, Refusal
@@ -51,13 +51,14 @@ class Drop:
 class Plan:
     """What is to be changed, and what is held back: the refusals of each edge that was a candidate.
 
-    `naive` are the losses that the drops alone, without any add, would cause; `blockers` the losses that keep an edge
-    from being dropped.
+    `singled` are deps that stand twice and lose all entries but the first. `naive` are the losses that the drops alone,
+    without any add, would cause; `blockers` the losses that keep an edge from being dropped.
     """
 
     adds: Mapping[Pair, Add]
     drops: Mapping[Pair, Drop]
     held: Mapping[Pair, tuple[Refusal, ...]]
+    singled: Mapping[Pair, Drop] = field(default_factory=dict)
     naive: tuple[Loss, ...] = ()
     blockers: Mapping[Pair, tuple[Loss, ...]] = field(default_factory=dict)
 
@@ -119,6 +120,7 @@ class _Decider:
         return Plan(
             adds=self._adds,
             drops=self._drops,
+            singled=dict(self._singled()),
             held={pair: tuple(dict.fromkeys(refusals)) for pair, refusals in self._held.items()},
             naive=naive if candidates else (),
             blockers={pair: tuple(dict.fromkeys(losses)) for pair, losses in self._blockers.items()},
@@ -242,6 +244,25 @@ class _Decider:
             self._hold(pair, entries)
         else:
             self._drops[pair] = Drop(pair, entries, safe=not unused.reasons)
+
+    def _singled(self) -> Iterator[tuple[Pair, Drop]]:
+        """The deps that stand twice and stay: the first entry is enough for everybody whom the others feed."""
+        for fault in self._diagnosis.faults:
+            if fault.code is not Code.DUPLICATE_DEP or fault.dep is None or not fault.fails:
+                continue
+            pair = Pair(fault.target, fault.dep)
+            if pair in self._drops or self._is_known(fault.code, pair):
+                continue
+            entries = self._permits.drop(self._known.graph.targets[fault.target], fault.dep)
+            if isinstance(entries, Refusal):
+                self._hold(pair, entries)
+                continue
+            first, *others = sorted(entries, key=lambda entry: (entry.file, entry.span))
+            fed = [self._permits.owners(entry) for entry in (first, *others)]
+            if others and all(owners <= fed[0] for owners in fed[1:]):
+                yield pair, Drop(pair, tuple(others))
+            else:
+                self._hold(pair, Refusal(Reason.SHARED, str(Place(first.file, first.line))))
 
     def _hold_shared(self) -> None:
         """An entry goes only if every target that it feeds can do without it."""

@@ -317,6 +317,11 @@ class TargetGraph:
         return self.incomplete | {package.path for package in self.packages if package.opaque}
 
     @cached_property
+    def seen(self) -> Mapping[str, str]:
+        """The folders of packages of which every target is known, with their build files."""
+        return {package.path: package.file for package in self.packages if package.path not in self.unseen}
+
+    @cached_property
     def python(self) -> tuple[Target, ...]:
         """The Python targets, in the order of their labels."""
         return tuple(target for _, target in sorted(self.targets.items()) if target.rule.python)

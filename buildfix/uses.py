@@ -50,7 +50,7 @@ class TargetUses:
     labels: Mapping[Label, Evidence] = field(default_factory=dict)
     externals: Mapping[str, tuple[Need, tuple[Evidence, ...]]] = field(default_factory=dict)
     provided: Mapping[str, Label] = field(default_factory=dict)
-    unresolved: Mapping[str, tuple[Evidence, ...]] = field(default_factory=dict)
+    unresolved: Mapping[str, tuple[Need, tuple[Evidence, ...]]] = field(default_factory=dict)
     broken: tuple[Source, ...] = ()
     missing: tuple[str, ...] = ()
     dynamic: tuple[Evidence, ...] = ()
@@ -130,7 +130,7 @@ class _Collector:
     paths: dict[str, Evidence] = field(default_factory=dict)
     labels: dict[Label, Evidence] = field(default_factory=dict)
     provided: dict[str, Label] = field(default_factory=dict)
-    unresolved: dict[str, list[Evidence]] = field(default_factory=dict)
+    unresolved: dict[str, tuple[Need, dict[Evidence, None]]] = field(default_factory=dict)
     broken: list[Source] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     dynamic: list[Evidence] = field(default_factory=list)
@@ -144,7 +144,7 @@ class _Collector:
             labels=self.labels,
             externals={name: (need, tuple(where)) for name, (need, where) in sorted(self.externals.items())},
             provided=self.provided,
-            unresolved={name: tuple(where) for name, where in sorted(self.unresolved.items())},
+            unresolved={name: (need, tuple(where)) for name, (need, where) in sorted(self.unresolved.items())},
             broken=tuple(self.broken),
             missing=tuple(self.missing),
             dynamic=tuple(self.dynamic),
@@ -198,7 +198,7 @@ class _Collector:
         if statement.name == "*" and found.needs and self._star_is_open(found.needs[0]):
             self.prefixes.setdefault(found.needs[0], evidence)
         if found.unresolved:
-            self.unresolved.setdefault(found.unresolved, []).append(evidence)
+            _note(self.unresolved, found.unresolved, need, evidence)
 
     def _mention_beside(self, statement: Import, packages: tuple[str, ...], evidence: Evidence) -> None:
         """A script finds its siblings without their package, and anybody what an `imports` puts on the path."""

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from buildfix import diagnose, values
+from buildfix import diagnose, faults, values
 from buildfix.engine import Call
 from buildfix.knowledge import Knowledge
 from buildfix.labels import Label
@@ -31,15 +31,16 @@ def verify(
     after: Knowledge,
     adds: frozenset[Pair],
     drops: frozenset[Pair],
+    singled: frozenset[Pair],
     reach: Reach,
     accepted: frozenset[Label] = frozenset(),
 ) -> tuple[Doubt, ...]:
     """Everything in which the evaluated edits differ from the plan; () is the proof. `accepted` as in Reach.losses."""
     return (
         *_errors(before, after),
-        *_targets(before, after, adds, drops),
+        *_targets(before, after, adds, drops, singled),
         *_losses(before, after, reach, accepted),
-        *_again(after, adds, drops),
+        *_again(after, adds, drops, singled),
     )
 
 
@@ -69,27 +70,34 @@ def _kinds(errors: Iterable[Any]) -> Iterator[tuple[str, str]]:
     return ((error.kind, error.message) for error in errors)
 
 
-def _targets(before: Knowledge, after: Knowledge, adds: frozenset[Pair], drops: frozenset[Pair]) -> Iterator[Doubt]:
+def _targets(
+    before: Knowledge, after: Knowledge, adds: frozenset[Pair], drops: frozenset[Pair], singled: frozenset[Pair]
+) -> Iterator[Doubt]:
     added: dict[Label, set[Label]] = {}
     dropped: dict[Label, set[Label]] = {}
+    kept: dict[Label, set[Label]] = {}
     for pair in adds:
         added.setdefault(pair.target, set()).add(pair.dep)
     for pair in drops:
         dropped.setdefault(pair.target, set()).add(pair.dep)
+    for pair in singled:
+        kept.setdefault(pair.target, set()).add(pair.dep)
     for label, old in before.graph.targets.items():
         new = after.graph.targets.get(label)
         if new is None:
             yield Doubt(label, old.folder, "the target is gone")
             continue
         plus, minus = added.get(label, set()), dropped.get(label, set())
-        message = _difference(old, new, plus, minus, after)
+        message = _difference(old, new, plus, minus, kept.get(label, set()), after)
         if message:
             yield Doubt(label, old.folder, message)
     for label in sorted(set(after.graph.targets) - set(before.graph.targets)):
         yield Doubt(label, after.graph.targets[label].folder, "the target is new")
 
 
-def _difference(old: Target, new: Target, plus: set[Label], minus: set[Label], after: Knowledge) -> str:
+def _difference(
+    old: Target, new: Target, plus: set[Label], minus: set[Label], kept: set[Label], after: Knowledge
+) -> str:
     had = {edge.label for edge in old.edges}
     has = {edge.label for edge in new.edges}
     if plus - has:
@@ -110,7 +118,7 @@ def _difference(old: Target, new: Target, plus: set[Label], minus: set[Label], a
     if had - has - minus:
         return f"it lost a dep that was not planned: {sorted(had - has - minus)[0]}"
     own = old.written.name == old.label.name  # else it is the call of a macro, which may make other targets too
-    if not plus and not minus:
+    if not plus and not minus and not kept:
         if old.leaf.args != new.leaf.args:
             return f"its attribute {_changed(old.leaf, new.leaf)} changed"
         if own and old.written.args != new.written.args:
@@ -118,7 +126,7 @@ def _difference(old: Target, new: Target, plus: set[Label], minus: set[Label], a
         return ""
     for one, other in ((old.leaf, new.leaf), *([(old.written, new.written)] if own else [])):
         for name in sorted({*one.args, *other.args}):
-            if not _as_planned(one.args.get(name), other.args.get(name), plus | minus, old, after):
+            if not _as_planned(one.args.get(name), other.args.get(name), plus | minus | kept, old, after):
                 return f"its attribute {name} changed"
     return ""
 
@@ -144,7 +152,9 @@ def _losses(before: Knowledge, after: Knowledge, reach: Reach, accepted: frozens
         yield Doubt(label, target.folder, f"it would no longer reach {module}")
 
 
-def _again(after: Knowledge, adds: frozenset[Pair], drops: frozenset[Pair]) -> Iterator[Doubt]:
+def _again(
+    after: Knowledge, adds: frozenset[Pair], drops: frozenset[Pair], singled: frozenset[Pair]
+) -> Iterator[Doubt]:
     targets: Mapping[Label, Target] = after.graph.targets
     for label in sorted({pair.target for pair in (*adds, *drops)}):
         target = targets.get(label)
@@ -156,3 +166,6 @@ def _again(after: Knowledge, adds: frozenset[Pair], drops: frozenset[Pair]) -> I
         for unused in diagnose.unused_of(target, after):
             if Pair(label, unused.dep) in drops:
                 yield Doubt(label, target.folder, f"the dep {unused.dep} is still there and unused")
+    for pair in sorted(singled):
+        if pair.target in targets and pair.dep in faults.doubled(targets[pair.target], after):
+            yield Doubt(pair.target, targets[pair.target].folder, f"the dep {pair.dep} still stands twice")
