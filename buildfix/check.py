@@ -19,11 +19,14 @@ from buildfix import (
     faults,
     hubs,
     idle_markers,
+    learn,
+    manifests,
     markers,
     modules,
     proof,
     since,
     targets,
+    thirdparty,
     uses,
     values,
     workspace,
@@ -35,13 +38,14 @@ from buildfix.engine import Facts, Mode, Progress, Request, Symbols
 from buildfix.findings import Code, Result, Summary
 from buildfix.knowledge import Knowledge
 from buildfix.labels import Label
+from buildfix.manifests import Distribution
 from buildfix.modules import Modules
 from buildfix.permits import Permits
 from buildfix.policy import DEFAULT, Policy, below, selected
 from buildfix.reach import Reach
 from buildfix.sites import Sites
 from buildfix.targets import Target, TargetGraph
-from buildfix.thirdparty import ThirdParty
+from buildfix.thirdparty import Origin, ThirdParty
 from buildfix.uses import TargetUses
 from buildfix.workspace import Workspace
 
@@ -164,10 +168,19 @@ def _symbols(space: Workspace) -> tuple[Symbols, ...]:
 
 def load(space: Workspace, config: Config, options: Options, progress: Progress | None = None) -> Knowledge:
     """Run the engine over the repository and put everything in order."""
-    return know(engine.run(request(space, config, options), progress), space, config, options)
+    facts = engine.run(request(space, config, options), progress)
+    distributions = manifests.read(space.root, {package.path for package in facts.packages})
+    return know(facts, space, config, options, distributions)
 
 
-def know(facts: Facts, space: Workspace, config: Config, options: Options, basis: Knowledge | None = None) -> Knowledge:
+def know(
+    facts: Facts,
+    space: Workspace,
+    config: Config,
+    options: Options,
+    distributions: Iterable[Distribution] = (),
+    basis: Knowledge | None = None,
+) -> Knowledge:
     """Everything that follows from the engine's facts without judging anything.
 
     `basis` is what was known before the build files changed: what was learnt from it still holds.
@@ -180,16 +193,31 @@ def know(facts: Facts, space: Workspace, config: Config, options: Options, basis
     graph = targets.build(facts, space, config)
     roots = basis.modules.roots if basis else config.import_roots or _learnt_roots(facts, space)
     found = modules.build(graph, facts.sources, roots)
+    used = uses.collect(graph, found, _same_uses(graph, found, basis))
     return Knowledge(
         graph=graph,
         modules=found,
-        uses=uses.collect(graph, found, _same_uses(graph, found, basis)),
-        third_party=ThirdParty(config.third_party, space),
+        uses=used,
+        third_party=basis.third_party if basis else _third_party(graph, found, used, config, distributions),
         config=config,
         facts=facts,
         selected=selection(options.paths),
         selected_folder=selection_of_folders(options.paths),
     )
+
+
+def _third_party(
+    graph: TargetGraph,
+    found: Modules,
+    used: Mapping[Label, TargetUses],
+    config: Config,
+    distributions: Iterable[Distribution],
+) -> ThirdParty:
+    said = thirdparty.configured(config.third_party, graph.workspace)
+    declared = (provision for one in distributions for provision in one.provisions(graph.workspace))
+    guessed = learn.guess(graph, found, used)
+    in_the_tree = (one for one in guessed if one.origin is Origin.NAME and one.label in graph.targets)
+    return ThirdParty((*said, *declared, *learn.marked(used.values()), *in_the_tree), guessed)
 
 
 def _same_uses(graph: TargetGraph, found: Modules, basis: Knowledge | None) -> Mapping[Label, TargetUses]:
@@ -276,7 +304,7 @@ class Rerun:
         """What would be known if the files of `overlay` had that text; the sources are those already scanned."""
         facts = engine.run(request(self.space, self.config, self.options, overlay))
         again = replace(facts, sources=self.known.facts.sources)
-        return know(again, self.space, self.config, self.options, self.known)
+        return know(again, self.space, self.config, self.options, basis=self.known)
 
 
 def summary(known: Knowledge) -> Summary:

@@ -98,7 +98,7 @@ class _Conclusion:
         refusals = refusals or tuple(Refusal(reason) for reason in missing.reasons)
         confidence, fails = policy.weigh(_reasons(refusals), policy.MISSING)
         names = [str(label) for label in missing.choices]
-        dep = str(missing.provider) if missing.provider else ""
+        dep = missing.spelling or (str(missing.provider) if missing.provider else "")
         offered = dep or (" or ".join(names) if names else "any target")
         return Finding(
             next((_MISSING_CODES[one.reason] for one in refusals if one.reason in _MISSING_CODES), Code.MISSING_DEP),
@@ -107,7 +107,7 @@ class _Conclusion:
             f"imports {_list(missing.modules)} without a dep on {offered}{_only_under(missing.condition)}",
             confidence,
             dep=dep,
-            dep_label=dep,
+            dep_label=str(missing.provider or ""),
             attribute=self._target(missing.target).rule.deps,
             module=missing.modules[0],
             evidence=missing.evidence,

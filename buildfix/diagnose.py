@@ -18,6 +18,7 @@ from buildfix.knowledge import Knowledge, has_made_sources, import_only
 from buildfix.labels import Label
 from buildfix.rules import Role
 from buildfix.targets import Edge, Target
+from buildfix.thirdparty import described, normal
 from buildfix.uses import Need, TargetUses
 
 
@@ -117,7 +118,7 @@ def _missing(target: Target, uses: TargetUses, known: Knowledge) -> Iterator[Mis
         found.setdefault(key, one)
         wanted.setdefault(key, []).append((module, evidence))
     for one in _outside(target, uses, known):
-        key = (one.provider, one.spelling)
+        key = (one.provider, one.spelling, one.reasons)
         found.setdefault(key, one)
         wanted.setdefault(key, []).append((one.modules[0], one.evidence))
     for key, one in found.items():
@@ -146,13 +147,23 @@ def _with_reason(one: Missing, reason: Reason) -> Missing:
 
 
 def _outside(target: Target, uses: TargetUses, known: Knowledge) -> Iterator[Missing]:
-    """Third-party modules whose label the configuration names."""
+    """Third-party modules whose label is known, or can be guessed."""
     have = {label for edge in target.edges for label in known.behind(edge.label)}
+    names = {normal(label.name) for label in have} | {normal(text) for text in target.strings("external_deps")}
+    blurred = any(known.is_opaque(label) for label in have)
     for name, (need, evidence) in uses.externals.items():
-        provider = known.third_party.provider(name)
-        if provider is None or need is not Need.MUST or name in uses.provided or provider[1] in have:
+        if need is not Need.MUST or name in uses.provided:
             continue
-        yield Missing(target.label, (name,), provider[1], evidence, spelling=provider[0])
+        provision = known.third_party.provider(name)
+        guess = known.third_party.guess(name) if provision is None and not blurred else None
+        one = provision or guess
+        if one is None or one.label in have or normal(one.label.name) in names:
+            continue
+        provider = known.graph.targets.get(one.label)
+        reasons = [Reason.GUESSED] if guess else []
+        if provider is not None and not known.graph.visible(provider, target):
+            reasons.append(Reason.NOT_VISIBLE)
+        yield Missing(target.label, (one.module,), one.label, evidence, tuple(reasons), spelling=one.text)
     for name, label in uses.provided.items():
         if label in have or label == target.label or known.satisfied(target, name):
             continue
@@ -261,11 +272,12 @@ def _unused(target: Target, uses: TargetUses, known: Knowledge) -> Iterator[Unus
 
 
 def _imports_any(modules: tuple[str, ...], uses: TargetUses) -> bool:
-    """Whether any import from outside the repository is at, below or above one of the modules."""
+    """Whether any import from outside the repository is at, below or above one of the modules, or one that these
+    describe."""
     return any(
         f"{name}.".startswith(f"{module}.") or f"{module}.".startswith(f"{name}.")
         for name in (*uses.externals, *uses.unresolved)
-        for module in modules
+        for module in map(described, modules)
     )
 
 

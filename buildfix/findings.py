@@ -73,6 +73,7 @@ class Reason(StrEnum):
     NOT_IMPORT_ONLY = "the dep does more than provide modules"
     UNKNOWN_KIND = "the rule's kind is not known for certain"
     THIRD_PARTY = "the dep is third-party code"
+    GUESSED = "that the dep provides the module is a guess"
     RELIED_ON = "a target that gets a module through it cannot be given the dep directly"
     WOULD_CYCLE = "the dep would close a cycle"
     NOT_VISIBLE = "the dep is not visible from the target"

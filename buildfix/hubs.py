@@ -6,12 +6,15 @@ A hub is made by rules_python, out of a lock file, and is not in the tree; what 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from buildfix.buildfile import BuildFileError, parse_tree
 from buildfix.engine import Symbols
 
 _FILES = ("MODULE.bazel", "WORKSPACE.bazel", "WORKSPACE")
+_LOCKS = ("requirements_lock", "requirements", "requirements_by_platform", "requirements_linux", "requirements_darwin")
 _RULES = {"parse": "hub_name", "pip_parse": "name", "pip_install": "name", "pip_repository": "name"}
 
 _TEXT = '''"""What rules_python puts into @{hub}//:requirements.bzl."""
@@ -36,25 +39,43 @@ def entry_point(pkg, script = None):
 '''
 
 
+class Hub(NamedTuple):
+    """A hub that a repository declares, and the requirement files that it is made of, relative to the root."""
+
+    name: str
+    requirements: tuple[str, ...]
+
+
 def symbols(root: Path) -> tuple[Symbols, ...]:
     """The functions of every hub that a repository declares, as texts for the engine."""
     return tuple(
         Symbols(f"<buildfix>/{hub}/requirements.bzl", _TEXT.format(hub=hub), (f"@{hub}//:requirements.bzl",))
-        for hub in sorted({hub for name in _FILES for hub in _declared(root / name)})
+        for hub in sorted({hub.name for hub in declared(root)})
     )
 
 
-def _declared(path: Path) -> list[str]:
-    """The hubs that a file of the workspace declares."""
+def declared(root: Path) -> tuple[Hub, ...]:
+    """The hubs that the files of the workspace declare."""
+    return tuple(hub for name in _FILES for hub in _of_file(root / name))
+
+
+def _of_file(path: Path) -> Iterator[Hub]:
     try:
         tree = parse_tree(path.name, path.read_bytes())
     except (OSError, BuildFileError):
-        return []
-    found = []
+        return
     for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
         function = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-        for keyword in call.keywords:
-            match keyword:
-                case ast.keyword(arg=str(name), value=ast.Constant(value=str(hub))) if _RULES.get(function) == name:
-                    found.append(hub)
-    return [hub for hub in found if hub.replace("_", "").replace("-", "").replace(".", "").isalnum()]
+        given = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
+        match given.get(_RULES.get(function, "")):
+            case ast.Constant(value=str(hub)) if hub.replace("_", "").replace("-", "").replace(".", "").isalnum():
+                files = dict.fromkeys(file for name in _LOCKS if name in given for file in _paths(given[name]))
+                yield Hub(hub, tuple(files))
+
+
+def _paths(value: ast.expr) -> Iterator[str]:
+    """The files of the tree that an argument names by label."""
+    for node in ast.walk(value):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith(("//", ":", "@//")):
+            package, _, name = node.value.lstrip("@").lstrip("/").partition(":")
+            yield "/".join(part for part in (package, name) if part)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from buildfix import layout, trees
 from buildfix.buildfile import BuildFile, Span, is_none
 from buildfix.changes import Edit, EditError
-from buildfix.order import Order, place, sort_key
+from buildfix.order import Order, is_sorted, place, sort_key
 
 
 @dataclass(slots=True)
@@ -43,7 +43,7 @@ class ListJob:
         # of the list stays, it is sorted.
         anew = len(self.drop) == len(node.elts)
         first = sequence.one_line and not anew
-        others = [texts for one, texts in file.label_lists.items() if one is not node] if self.add else []
+        others = self._others(file, node) if self.add else []
         if first:
             self._drop(sequence)
         for text in sorted(self.add, key=sort_key) if anew else self.add:
@@ -55,6 +55,14 @@ class ListJob:
             self._drop(sequence)
         self.result = [item.index if item.index >= 0 else known[item.index][0] or "" for item in sequence.items]
         return Edit(span.start + 1, span.end - 1, sequence.render())
+
+    def _others(self, file: BuildFile, node: ast.List | ast.Tuple) -> list[tuple[str, ...]]:
+        """The file's other lists, which show where people put a label; where buildifier has sorted the list, it alone
+        says so."""
+        texts = [text for element in node.elts if (text := _text(element)) is not None]
+        if not file.path.endswith(".bzl") and file.seems_formatted and is_sorted(texts):
+            return []
+        return [labels for one, labels in file.label_lists.items() if one is not node]
 
     def _position(
         self,

@@ -12,7 +12,7 @@ from buildfix.labels import Label
 from buildfix.modules import Modules
 from buildfix.rules import Role
 from buildfix.targets import Edge, Target, TargetGraph
-from buildfix.thirdparty import ThirdParty
+from buildfix.thirdparty import ThirdParty, normal
 from buildfix.uses import TargetUses
 
 
@@ -66,6 +66,17 @@ class Knowledge:
                 for module in (*resolution.needs, *resolution.touches):
                     found.setdefault(module, {})[None] = None
         return {module: tuple(who) for module, who in found.items()}
+
+    def is_opaque(self, label: Label) -> bool:
+        """Whether a dep may provide modules from outside that nobody knows of: neither a name nor what others do with
+        it says what it is for."""
+        return label not in self.graph.targets and label not in self._explained
+
+    @cached_property
+    def _explained(self) -> frozenset[Label]:
+        named = {normal(provision.label.name) for provision in self.third_party.provisions()}
+        deps = {edge.label for target in self.graph.python for edge in target.edges}
+        return frozenset(label for label in deps if normal(label.name) in named)
 
     def satisfied(self, target: Target, module: str) -> bool:
         """Whether the target has the module itself, or from one of its direct deps."""

@@ -119,14 +119,14 @@ class Modules:
             return Resolution(touches=self.parents(module))
         return self._nowhere(module)
 
-    def _nowhere(self, module: str) -> Resolution:
+    def _nowhere(self, module: str, name: str = "") -> Resolution:
         near = self.longest_known(module)
         if near:
             return Resolution(touches=(near, *self.parents(near)), unresolved=module)
         top = module.partition(".")[0]
         if top in self.folders and "." in module:
             return Resolution(unresolved=module)
-        return Resolution(external=module)
+        return Resolution(external=f"{module}.{name}" if name else module)
 
     def _from(self, module: str, name: str, relative: bool) -> Resolution:
         sub = f"{module}.{name}" if module else name
@@ -141,7 +141,7 @@ class Modules:
             return Resolution(touches=self.parents(sub))
         if module in self.folders or relative:
             return Resolution(touches=self.parents(sub), unresolved=sub)
-        return self._nowhere(module)
+        return self._nowhere(module, name)
 
     def _star(self, module: str) -> Resolution:
         if not self.known(module):

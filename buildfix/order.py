@@ -31,6 +31,11 @@ def sort_key(text: str) -> tuple[object, ...]:
     return group, text.replace(":", ".").split("."), text
 
 
+def is_sorted(texts: Sequence[str]) -> bool:
+    """Whether labels stand in buildifier's order."""
+    return not _descents(sort_key, texts)
+
+
 def _plain(text: str) -> tuple[object, ...]:
     return (text,)
 

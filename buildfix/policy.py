@@ -13,6 +13,7 @@ from buildfix.findings import OFF_BY_DEFAULT, Code, Confidence, Key, Reason
 Judgement = tuple[Confidence, bool]
 
 MISSING: Mapping[Reason, Judgement] = {
+    Reason.GUESSED: (Confidence.UNSAFE, False),
     Reason.GUARDED_IMPORT: (Confidence.UNSAFE, False),
     Reason.NO_AUTODEPS: (Confidence.DISPLAY, False),
     Reason.MARKED: (Confidence.DISPLAY, False),

@@ -357,7 +357,7 @@ class Reach:
         for name, (need, _) in self._known.uses[label].externals.items():
             configured = self._known.third_party.provider(name)
             if configured is not None:
-                providers = self._mask([configured[1]]) if configured[1] in self.number else 0
+                providers = self._mask([configured.label]) if configured.label in self.number else 0
             else:
                 providers = self._by_name.get(_top(name), 0)
             if providers:

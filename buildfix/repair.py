@@ -186,7 +186,7 @@ class _Decider:
         also = []
         for label in sorted(self._permits.owners(place) - {pair.target}):
             other = self._known.graph.targets.get(label)
-            if other is None or any(edge.label == pair.dep for edge in other.edges):
+            if other is None:
                 continue
             refusal = self._illegal(other, pair.dep) or self._needless(other, pair.dep)
             if refusal is not None:
@@ -214,7 +214,9 @@ class _Decider:
         return None
 
     def _needless(self, target: Target, dep: Label) -> Refusal | None:
-        """What is added to a list must be right for all targets that the list feeds."""
+        """What is added to a list must be right for all targets that the list feeds, and new to them."""
+        if any(edge.label == dep and edge.attribute == target.rule.deps for edge in target.edges):
+            return Refusal(Reason.SHARED, f"{target.label} shares the list and has it already")
         uses = self._known.uses.get(target.label)
         owned = {m for label in self._known.behind(dep) for m in self._known.modules.of_target.get(label, ())}
         if uses is not None and (owned & set(uses.needs) or dep not in self._known.graph.targets):

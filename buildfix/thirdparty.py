@@ -1,31 +1,106 @@
-"""Module to external label: what the configuration says."""
+"""Module to external label: which label outside the sources provides a dotted module, and how that is known.
+
+Sources of this knowledge are asked in the order of `Origin`; the first that knows a leading part of the name decides.
+What is only guessed, from names or from what the repository's own targets do, is kept apart: it is offered, and never
+applied of buildfix's own accord.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+from typing import NamedTuple
 
 from buildfix.labels import Label
 from buildfix.workspace import Workspace
 
 
-class ThirdParty:
-    """Which label outside the sources provides a dotted module."""
+class Origin(StrEnum):
+    """How the label of a module is known, the surest way first. The value is what people read."""
 
-    def __init__(self, configured: Mapping[str, str], workspace: Workspace) -> None:
-        self._labels: dict[str, tuple[str, Label]] = {}
-        for module, text in configured.items():
-            label = workspace.resolve(text, "")
-            if label is not None:
-                self._labels[module] = (text, label)
+    CONFIG = "buildfix.yaml says so"
+    MANIFEST = "gazelle_python.yaml says so"
+    MARKER = "a marker in a source says so"
+    METADATA = "the distribution's metadata says so"
+    NAME = "it has the module's name"
+    LEARNT = "the targets that import the module have it"
+
+
+class Provision(NamedTuple):
+    """`label` provides `module`, the part of a dotted name that is mapped. `text` is how it is written, "" for as
+    usual; `evidence` what the origin rests on."""
+
+    module: str
+    label: Label
+    origin: Origin
+    text: str = ""
+    evidence: str = ""
+
+
+class ThirdParty:
+    """What is known of modules from outside the repository, and what is guessed."""
+
+    def __init__(self, known: Iterable[Provision], guessed: Iterable[Provision] = ()) -> None:
+        self._known = _tables(known)
+        self._guessed = _tables(guessed)
+
+    def provider(self, dotted: str) -> Provision | None:
+        """Who provides a dotted name, as far as anybody has said so; None if nobody has."""
+        return _find(self._known, dotted)
+
+    def guess(self, dotted: str) -> Provision | None:
+        """Who may provide a dotted name that nobody has said anything of."""
+        return _find(self._guessed, dotted) if self.provider(dotted) is None else None
 
     def modules_of(self, label: Label) -> tuple[str, ...]:
-        """The modules that the configuration says a label provides."""
-        return tuple(module for module, (_, known) in self._labels.items() if known == label)
+        """All modules that a label provides, if they are known for certain; () if they are not."""
+        sure = (Origin.CONFIG, Origin.MANIFEST, Origin.METADATA)
+        found = (p.module for origin in sure for p in self._known.get(origin, {}).values() if p.label == label)
+        return tuple(dict.fromkeys(found))
 
-    def provider(self, module: str) -> tuple[str, Label] | None:
-        """(label as configured, its identity) for the longest configured leading part of a dotted name, or None."""
+    def provisions(self) -> Sequence[Provision]:
+        """For each module that is known or guessed the surest provision, in the order of the modules."""
+        found: dict[str, Provision] = {}
+        for table in (*self._known.values(), *self._guessed.values()):
+            for module, provision in table.items():
+                found.setdefault(module, provision)
+        return [found[module] for module in sorted(found)]
+
+
+_Tables = Mapping[Origin, Mapping[str, Provision]]
+
+
+def _tables(provisions: Iterable[Provision]) -> _Tables:
+    found: dict[Origin, dict[str, Provision]] = {}
+    for provision in provisions:
+        found.setdefault(provision.origin, {}).setdefault(provision.module, provision)
+    return {origin: found[origin] for origin in Origin if origin in found}
+
+
+def _find(tables: _Tables, dotted: str) -> Provision | None:
+    for table in tables.values():
+        module = dotted
         while module:
-            if module in self._labels:
-                return self._labels[module]
+            if module in table:
+                return table[module]
             module = module.rpartition(".")[0]
-        return None
+    return None
+
+
+def configured(modules: Mapping[str, str], workspace: Workspace) -> Iterable[Provision]:
+    """What `third_party:` in buildfix.yaml says."""
+    for module, text in modules.items():
+        label = workspace.resolve(text, "")
+        if label is not None:
+            yield Provision(module, label, Origin.CONFIG, text)
+
+
+def normal(name: str) -> str:
+    """A distribution's name, or a label's, in the form in which all its spellings are the same."""
+    return "_".join(part for part in name.lower().replace("-", "_").replace(".", "_").split("_") if part)
+
+
+def described(module: str) -> str:
+    """The module that a module of a stub distribution describes; any other is itself."""
+    top, dot, rest = module.partition(".")
+    return top.removesuffix("-stubs") + dot + rest
