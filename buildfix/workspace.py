@@ -102,8 +102,16 @@ class Workspace:
         repo = self._repo(spelling.prefix, home_repo)
         for candidate in self._candidates(Label(repo, spelling.package, spelling.name), home_repo):
             if self.is_here(candidate):
-                return candidate
+                return self._at_home(candidate)
         return self._outside(repo, spelling)
+
+    def _at_home(self, label: Label) -> Label:
+        """A package of a nested Bazel repository has one identity, also where a label names it from around it."""
+        if self.dialect == "bazel" and label.repo == "":
+            repo, package = self.package_of(label.package)
+            if repo.startswith("./"):
+                return Label(repo, package, label.name)
+        return label
 
     def _outside(self, repo: str, spelling: labels.Spelling) -> Label:
         """One identity for every spelling of a package that is not in the tree: an in-tree cell that lacks it says
@@ -116,8 +124,10 @@ class Workspace:
         yield label
         if self._cell_named(label.repo) is None:
             return
-        # Buck repositories write root labels in their other cells too; a Bazel label means its own repository.
-        for repo in dict.fromkeys((label.repo, "" if self.dialect == "buck" else label.repo)):
+        # Buck repositories write root labels in their other cells too. A Bazel label means its own repository, but what
+        # is nested in another without being declared or ignored there is built from there as well.
+        from_root = self.dialect == "buck" or label.repo.startswith("./")
+        for repo in dict.fromkeys((label.repo, "" if from_root else label.repo)):
             if repo != label.repo:
                 yield Label(repo, label.package, label.name)
             for prefix, folder in self.prefixes.items():
@@ -313,7 +323,7 @@ def _read_bazel(root: Path) -> Workspace:
     ignored = _bazelignore(root)
     known = {cell.path for cell in cells}
     for folder in _nested_repositories(root, ignored):
-        if folder not in known:  # its labels are its own; no label from elsewhere leads here
+        if folder not in known:
             cells.append(Cell(f"./{folder}", folder, _BAZEL_BUILD_FILES))
     return Workspace(
         root=root,

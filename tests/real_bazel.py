@@ -11,7 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -113,27 +113,17 @@ class Bazel:
             _write(folder / "stand_ins" / name / "WORKSPACE", "")
         self._repositories = [f"--override_repository={name}={path}" for name, path in paths.items()]
 
-    def fill(self, source: Path) -> dict[str, str]:
-        """Make the workspace a copy of `source`. Returns the folder of each repository that lies in the tree."""
+    def fill(self, source: Path, nested: Mapping[str, str]) -> None:
+        """Make the workspace a copy of `source`; `nested` has the folder of each repository that lies in the tree."""
         # The workspace's own folder stays: a server whose folder is gone starts again.
         for path in self.root.iterdir():
             shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
         shutil.copytree(source, self.root, symlinks=True, dirs_exist_ok=True)
-        local = self._local()
-        declared = {**local, **self._hubs({*local, *KNOWN})}
+        declared = {**nested, **self._hubs({*nested, *KNOWN})}
         for path in declared.values():
             (self.root / path / "WORKSPACE").touch()
         lines = (f'local_repository(name = "{name}", path = "{path}")\n' for name, path in declared.items())
         _write(self.root / "WORKSPACE", "".join(lines))
-        return local
-
-    def _local(self) -> dict[str, str]:
-        """The repositories in the tree: those folders that have a MODULE.bazel of their own."""
-        text = (self.root / "MODULE.bazel").read_text("utf-8")
-        names = {path: name for name, path in re.findall(r'module_name = "(\w+)",\s*path = "([^"]+)"', text)}
-        modules = (path.parent for path in sorted(self.root.rglob("*/MODULE.bazel")))
-        folders = (path.relative_to(self.root).as_posix() for path in modules)
-        return {names.get(folder) or re.sub(r"\W", "_", folder): folder for folder in folders}
 
     def _hubs(self, known: set[str]) -> dict[str, Path]:
         """Stand-ins for all other repositories that the workspace mentions, with the packages that it mentions."""

@@ -34,6 +34,13 @@ UNLOADABLE = {
     "symbolic-macro-inherits": {"yard": "name 'macro' is not defined"},
 }
 
+# The repositories that lie in the tree of another. Where no MODULE.bazel declares one, Bazel would read its labels as
+# those of the repository around it, and be right as well; here it is to read them as buildfix does.
+NESTED = {
+    "import-root-of-a-local-repository": {"press": "press"},
+    "nested-repository": {"examples": "examples"},
+}
+
 pytestmark = [
     pytest.mark.xdist_group("bazel"),
     pytest.mark.skipif(bool(real_bazel.unavailable()), reason=real_bazel.unavailable() or "-"),
@@ -99,11 +106,15 @@ def seen_by_bazel(bazel: Bazel, local: Mapping[str, str]) -> tuple[dict[Key, Rul
 @pytest.mark.parametrize("name", NAMES)
 def test_bazel_sees_the_same_edges(name: str, bazel: Bazel) -> None:
     """Before the repair and after it."""
-    local = bazel.fill(FIXTURES / name / "before")
-    agree(bazel, local, UNLOADABLE.get(name, {}))
+    fill(bazel, name)
+    agree(bazel, name)
     if (FIXTURES / name / "after").is_dir():
         repair(name, bazel.root)
-        agree(bazel, local, UNLOADABLE.get(name, {}))
+        agree(bazel, name)
+
+
+def fill(bazel: Bazel, name: str) -> None:
+    bazel.fill(FIXTURES / name / "before", NESTED.get(name, {}))
 
 
 def repair(name: str, root: Path) -> None:
@@ -113,8 +124,9 @@ def repair(name: str, root: Path) -> None:
     assert {path: root.joinpath(path).read_bytes() for path in snapshot(changed)} == snapshot(changed)
 
 
-def agree(bazel: Bazel, local: Mapping[str, str], unloadable: Mapping[str, str]) -> None:
-    rules, errors = seen_by_bazel(bazel, local)
+def agree(bazel: Bazel, name: str) -> None:
+    rules, errors = seen_by_bazel(bazel, NESTED.get(name, {}))
+    unloadable = UNLOADABLE.get(name, {})
     assert errors.keys() == unloadable.keys(), errors
     assert [package for package, why in unloadable.items() if why not in errors[package]] == [], errors
     graph = seen_by_buildfix(bazel.root)
@@ -161,13 +173,13 @@ def seen_by_buildfix(root: Path) -> TargetGraph:
 def test_a_repair_breaks_nothing(name: str, bazel: Bazel) -> None:
     """For each target a test that imports all its modules, in Bazel's sandbox: what passed before the repair passes
     after it. Where a module of the repository is out of reach after it, buildfix says so."""
-    bazel.fill(FIXTURES / name / "before")
-    probes = probe(bazel.root)
+    fill(bazel, name)
+    probes = probe(name, bazel.root)
     before = run_tests(bazel)
     assert {one for one, label in probes.items() if label.package not in UNLOADABLE.get(name, {})} <= before.keys()
     shutil.rmtree(bazel.root / PROBES)
     repair(name, bazel.root)
-    assert probe(bazel.root) == probes
+    assert probe(name, bazel.root) == probes
     after = run_tests(bazel)
     assert passed(after)
     assert passed(before) <= passed(after), {one: (status, after.get(one)) for one, status in before.items()}
@@ -200,21 +212,22 @@ def is_here(root: Path, module: str) -> bool:
 PROBES = "probes"
 
 
-def probe(root: Path) -> dict[str, Label]:
+def probe(name: str, root: Path) -> dict[str, Label]:
     """Write a test for each target that has modules. Returns the target of each."""
     made, calls = {}, []
-    for label, target in sorted(seen_by_buildfix(root).targets.items()):
+    for target in seen_by_buildfix(root).python:
+        label = target.label
         files = [src.path for src in target.srcs if src.path is not None and src.path.endswith(".py")]
-        if not files or not target.rule.python:
+        if not files:
             continue
-        name = re.sub(r"\W", "_", str(label)).strip("_")
-        path = root / PROBES / f"{name}.py"
+        own = re.sub(r"\W", "_", str(label)).strip("_")
+        path = root / PROBES / f"{own}.py"
         path.parent.mkdir(exist_ok=True)
         imports = (f"import {file.removesuffix('.py').removesuffix('/__init__').replace('/', '.')}\n" for file in files)
         path.write_text("".join(imports))
-        dep = f"@{label}" if label.repo else str(label)
-        calls.append(f'py_test(name = "{name}", srcs = ["{name}.py"], deps = ["{dep}"])\n')
-        made[f"//{PROBES}:{name}"] = label
+        dep = f"@{label}" if label.repo in NESTED.get(name, ()) else f"//{target.folder}:{label.name}"
+        calls.append(f'py_test(name = "{own}", srcs = ["{own}.py"], deps = ["{dep}"])\n')
+        made[f"//{PROBES}:{own}"] = label
     (root / PROBES / "BUILD").write_text("".join(calls))
     return made
 
@@ -247,7 +260,7 @@ def passed(statuses: Mapping[str, Status]) -> set[str]:
 
 
 def test_a_test_that_lacks_a_dep_passes_once_it_is_repaired(bazel: Bazel) -> None:
-    bazel.fill(FIXTURES / "missing-dep-of-a-test/before")
+    fill(bazel, "missing-dep-of-a-test")
     assert run_tests(bazel) == {"//mill:wheel_test": Status("FAILED", "water")}
     repair("missing-dep-of-a-test", bazel.root)
     assert run_tests(bazel) == {"//mill:wheel_test": Status("PASSED")}
@@ -255,7 +268,7 @@ def test_a_test_that_lacks_a_dep_passes_once_it_is_repaired(bazel: Bazel) -> Non
 
 def test_a_test_that_lived_on_an_edge_passes_without_it(bazel: Bazel) -> None:
     """It is given the dep itself: with the drop alone, it fails."""
-    bazel.fill(FIXTURES / "rescue-in-bazel/before")
+    fill(bazel, "rescue-in-bazel")
     assert run_tests(bazel) == {"//top:test_top": Status("PASSED")}
     own = bazel.root / "top/BUILD.bazel"
     unrescued = own.read_bytes()
