@@ -1,7 +1,7 @@
 """Made-up repositories of any size, with something of everything that a repair has to weigh.
 
 Modules that several targets provide, imports in circles, edges that are missing, unused, lived on or kept by a marker,
-macros that make several targets, conditions, sources and build files that cannot be read.
+macros that make several targets, conditions, sources that cannot be read.
 """
 
 from __future__ import annotations
@@ -36,9 +36,10 @@ class Writer:
         self._bazel = dialect == "bazel"
         self._libraries = [one for number in range(size) for one in self._package(number)]
         self._by_package: dict[str, list[Library]] = {}
-        for one in self._libraries:
+        for at, one in enumerate(self._libraries):
             self._by_package.setdefault(one.package, []).append(one)
-            self._relate(one)
+            # Now and then somebody depends on what came later, and circles are closed.
+            self._relate(one, self._libraries[: at or None] if self._sometimes(0.97) else self._libraries)
 
     def files(self) -> dict[str, str]:
         """{path: text}."""
@@ -68,14 +69,18 @@ class Writer:
             made.append(Library(folder, "init", ["__init__.py"]))
         return made
 
-    def _relate(self, one: Library) -> None:
-        for other in self._chance.sample(self._libraries, min(len(self._libraries), self._chance.randint(0, 6))):
+    def _relate(self, one: Library, others: list[Library]) -> None:
+        for other in self._chance.sample(others, min(len(others), self._chance.randint(0, 6))):
             if other is one:
                 continue
             if used := self._sometimes(0.7):
                 one.imports.append(self._statement(other))
             if self._sometimes(0.7 if used else 0.8):
                 one.deps.append(other.label)
+        known = {other.label: other for other in others}
+        for label in [label for dep in one.deps for label in known[dep].deps]:  # lives on an edge of another
+            if self._sometimes(0.3) and label in known and label not in one.deps:
+                one.imports.append(self._statement(known[label]))
         if self._sometimes(0.2):
             one.imports.append(f"import {self._chance.choice(('yaml', 'numpy', 'json'))}")
 
@@ -83,9 +88,10 @@ class Writer:
         module = self._chance.choice(other.modules())
         parent, _, name = module.rpartition(".")
         forms = (f"import {module}", f"from {module} import thing", f"from {parent} import {name}")
+        both = (f"import {' , '.join(other.modules())}".replace(" ,", ","),)
         guarded = (f"try:\n    import {module}\nexcept ImportError:\n    pass", f"def later():\n    import {module}")
         text = (f"from {module} import *", f'PATH = "{module}"', f"import {module}  # @manual")
-        return self._chance.choice((*forms * 4, *guarded, *text))
+        return self._chance.choice((*forms * 4, *both * 2, *guarded, *text))
 
     def _source(self, one: Library) -> str:
         if self._sometimes(0.02):
@@ -96,8 +102,6 @@ class Writer:
         return "\n".join((*lines, "thing = 1", ""))
 
     def _build_file(self, libraries: list[Library]) -> str:
-        if self._sometimes(0.02):
-            return "fail('not today')\n"
         lines = ['load("//defs:defs.bzl", "twins", "common")', ""]
         if self._sometimes(0.5):
             lines.append('package(default_visibility = ["//visibility:public"])\n' if self._bazel else "")
@@ -107,7 +111,7 @@ class Writer:
         python = "py" if self._bazel else "python"
         kind = self._chance.choice(("library",) * 8 + ("test", "binary"))
         srcs = ", ".join(f'"{file}"' for file in one.files)
-        if self._sometimes(0.1):
+        if self._sometimes(0.04):
             return f'twins(name = "{one.name}", srcs = [{srcs}], deps = [{", ".join(map(repr, one.deps))}])\n'
         rows = [f'    name = "{one.name}",', f"    srcs = [{srcs}],"]
         if self._sometimes(0.7):
@@ -118,17 +122,17 @@ class Writer:
         return "\n".join((f"{python}_{kind}(", *rows, ")", ""))
 
     def _tail(self, one: Library) -> str:
-        if self._sometimes(0.1):
+        if self._sometimes(0.04):
             return "    ] + common(),"
         if one.deps and self._sometimes(0.1):
-            other = self._chance.choice(self._libraries).label
+            other = self._libraries[2].label
             default = "//conditions:default" if self._bazel else "DEFAULT"
             return f'    ] + select({{"//defs:wet": ["{other}"], "{default}": []}}),'
         return "    ],"
 
     def _macros(self) -> str:
         rule = "native.py_library" if self._bazel else "native.python_library"
-        first, second = (self._chance.choice(self._libraries).label for _ in range(2))
+        first, second = (one.label for one in self._libraries[:2])
         return f'''\
 def common():
     return ["{first}"]

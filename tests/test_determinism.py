@@ -20,7 +20,8 @@ from random_repositories import Writer
 from test_fixtures import FIXTURES, NAMES
 
 REPORT = Path(__file__).with_name("report_all.py")
-FORMS = (("--output-format", "json"), (), ("--diff",))
+# A check of a part rescues what lies outside it.
+FORMS = (("--output-format", "json"), (), ("--diff",), ("--output-format", "json", "yard"))
 
 
 class Variant(NamedTuple):
@@ -114,6 +115,7 @@ def test_a_large_repository(dialect: str, tmp_path: Path, folders: list[Path]) -
         assert found == first
         assert snapshot(root) == repaired
     assert orders[0] not in orders[1:] or not os.access(ELSEWHERE, os.W_OK)
+    assert any(finding["rescue"] for finding in json.loads(first[-1][1])["findings"])
     codes = Counter(finding["code"] for finding in json.loads(first[0][1])["findings"])
     assert len(first[0][1]) > 100_000
     assert {"BF001", "BF002", "BF005", "BF006", "BF011"} <= codes.keys(), codes
