@@ -57,10 +57,11 @@ class ListJob:
         return Edit(span.start + 1, span.end - 1, sequence.render())
 
     def _others(self, file: BuildFile, node: ast.List | ast.Tuple) -> list[tuple[str, ...]]:
-        """The file's other lists, which show where people put a label; where buildifier has sorted the list, it alone
-        says so."""
-        texts = [text for element in node.elts if (text := _text(element)) is not None]
-        if not file.path.endswith(".bzl") and file.seems_formatted and is_sorted(texts):
+        """The file's other lists, which show where people put a label; in a build file, a list that is in buildifier's
+        order has to stay so."""
+        plain = [element for element in node.elts if isinstance(element, ast.Constant)]
+        texts = [text for element in plain if (text := _text(element)) is not None]
+        if not file.path.endswith(".bzl") and is_sorted(texts):
             return []
         return [labels for one, labels in file.label_lists.items() if one is not node]
 

@@ -2,7 +2,8 @@
 
 A list that has an order keeps it, and so does each group of a list that comments part. In one that has none, the
 longest part that is in order says where, unless the file's other lists that hold the label have it on another side of
-its neighbours. A list of a few labels may be in order by accident, so that the others are followed there, too.
+its neighbours. A list of a few labels may be in order by accident, so that the others are followed there, too, where
+that is allowed.
 """
 
 from __future__ import annotations
