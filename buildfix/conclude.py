@@ -27,8 +27,8 @@ _MISSING_CODES: Mapping[Reason, Code] = {
     Reason.WOULD_CYCLE: Code.WOULD_CYCLE,
     Reason.NOT_VISIBLE: Code.NOT_VISIBLE,
 }
-# An edge that people or the lack of knowledge keep is no finding at all.
-_QUIET = frozenset((Reason.MARKED, Reason.NO_AUTODEPS, Reason.EVIDENCE))
+# What people are not to be bothered with where they turned automatic changes off; the rest breaks the build.
+_OF_SOURCES = frozenset((Code.UNRESOLVED_IMPORT, Code.UNOWNED_MODULE))
 
 
 def conclude(
@@ -255,7 +255,7 @@ class _Conclusion:
             reasons=_reasons(refusals),
             detail=_details(refusals),
             fix="drop" if single else "",
-            fails=fault.fails,
+            fails=fault.fails and not (fault.code in _OF_SOURCES and self._permits.frozen(target)),
         )
 
     # Not analysed

@@ -7,16 +7,17 @@ handed to repair.py.
 
 from __future__ import annotations
 
-from collections import Counter
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from buildfix import values
+from buildfix.existence import Existence
 from buildfix.findings import Code, Evidence, Place
-from buildfix.knowledge import Knowledge, has_made_sources
+from buildfix.knowledge import Knowledge
 from buildfix.labels import Label
 from buildfix.rules import Role
-from buildfix.targets import Target
+from buildfix.targets import Target, TargetGraph
 from buildfix.uses import Need
 
 
@@ -39,11 +40,12 @@ class Fault:
 
 def find(known: Knowledge, codes: frozenset[Code], exists: Callable[[str], bool]) -> tuple[Fault, ...]:
     """All faults of the selected Python targets, by target; `exists` says whether a file is on disk."""
+    what = Existence(known, exists)
     checks: Mapping[Code, Callable[[Target], Iterator[Fault]]] = {
-        Code.UNRESOLVED_IMPORT: lambda target: _unresolved(target, known),
-        Code.UNOWNED_MODULE: lambda target: _unowned(target, known),
-        Code.DANGLING_LABEL: lambda target: _dangling(target, known),
-        Code.MISSING_SOURCE: lambda target: _missing_sources(target, known, exists),
+        Code.UNRESOLVED_IMPORT: lambda target: _unresolved(target, known, what),
+        Code.UNOWNED_MODULE: lambda target: _unowned(target, known, what),
+        Code.DANGLING_LABEL: lambda target: _dangling(target, known, what),
+        Code.MISSING_SOURCE: lambda target: _missing_sources(target, known, what),
         Code.DUPLICATE_DEP: lambda target: _duplicates(target, known),
         Code.ORPHAN_TARGET: lambda target: _orphan(target, known),
         Code.TEST_ONLY_LIBRARY: lambda target: _test_only(target, known),
@@ -53,75 +55,69 @@ def find(known: Knowledge, codes: frozenset[Code], exists: Callable[[str], bool]
     return tuple(dict.fromkeys(fault for target in chosen for check in wanted for fault in check(target)))
 
 
-def _unresolved(target: Target, known: Knowledge) -> Iterator[Fault]:
+def _unresolved(target: Target, known: Knowledge, what: Existence) -> Iterator[Fault]:
     """An import that looks as if it were the repository's own, of a module that is nowhere."""
-    if has_made_sources(target) or _has_unknown_deps(target, known):
-        return  # a rule may make it
     for module, (need, evidence) in known.uses[target.label].unresolved.items():
-        if need is Need.MUST:
+        if need is Need.MUST and not what.may_be_module(module, target):
             message = f"imports {module}, which is nowhere in the repository"
             yield Fault(Code.UNRESOLVED_IMPORT, target.label, message, module=module, evidence=evidence)
 
 
-def _has_unknown_deps(target: Target, known: Knowledge) -> bool:
-    """Whether one of its deps may provide modules that nobody knows: a kind without meaning, generated sources."""
-    for edge in target.edges:
-        for label in known.behind(edge.label):
-            dep = known.graph.targets.get(label)
-            if dep is not None and (not dep.rule.known or dep.rule.role is Role.GENERATED or has_made_sources(dep)):
-                return True
-    return False
+def _unowned(target: Target, known: Knowledge, what: Existence) -> Iterator[Fault]:
+    """An import of a file that no target has among its sources.
 
-
-def _unowned(target: Target, known: Knowledge) -> Iterator[Fault]:
-    """An import of a file that no target has among its sources."""
+    It fails a check where the file's package has Python targets: elsewhere nobody has said that it is built this way.
+    """
     uses = known.uses[target.label]
     for module, (need, evidence) in uses.needs.items():
         if need is not Need.MUST or module in known.modules.providers or module in uses.provided:
             continue
         path = known.modules.files[module][0]
-        if known.graph.unseen and _may_be_unseen(path, known):
+        home = what.home(path)
+        if _is_empty_package(path, known) or (home is not None and what.is_unseen(home)):
             continue
+        fails = home is not None and any(one.rule.python and one.srcs for one in what.in_package(home))
         message = f"imports {module}, but no target has {path} among its sources"
-        yield Fault(Code.UNOWNED_MODULE, target.label, message, module=module, evidence=evidence)
+        yield Fault(Code.UNOWNED_MODULE, target.label, message, module=module, evidence=evidence, fails=fails)
 
 
-def _may_be_unseen(path: str, known: Knowledge) -> bool:
-    """Whether a target that could not be seen may have the file: one of its package, or of one above."""
-    folder = path
-    while folder:
-        folder = folder.rpartition("/")[0]
-        if folder in known.graph.unseen:
-            return True
-    return False
+def _is_empty_package(path: str, known: Knowledge) -> bool:
+    """Whether a file is an `__init__` with nothing in it: build systems make one where there is none."""
+    source = known.modules.sources[path]
+    return path.endswith("__init__.py") and not (source.names or source.imports or source.dynamic or source.error)
 
 
-def _dangling(target: Target, known: Knowledge) -> Iterator[Fault]:
+def _dangling(target: Target, known: Knowledge, what: Existence) -> Iterator[Fault]:
     """A dep that people wrote, on a target that its package, which is wholly known, does not have."""
     graph = known.graph
     for edge in target.edges:
         label = edge.label
-        if label in graph.targets or label in graph.outputs:
-            continue
-        if edge.text not in values.texts(target.written.args.get(edge.attribute)):
+        if label in graph.targets or edge.text not in values.texts(target.written.args.get(edge.attribute)):
             continue  # a macro made it, and may make it for another configuration
-        folder = graph.workspace.folder(label)
-        if folder is None or folder not in graph.seen or f"{folder}/{label.name}".lstrip("/") in known.modules.sources:
+        if what.may_be_label(label):
             continue
-        message = f"{edge.text} does not exist: {graph.seen[folder]} makes no target of that name"
+        build_file = graph.seen[graph.workspace.folder(label) or ""]
+        message = f"{edge.text} does not exist: {build_file} makes no target of that name"
         yield Fault(Code.DANGLING_LABEL, target.label, message, dep=label, text=edge.text, attribute=edge.attribute)
 
 
-def _missing_sources(target: Target, known: Knowledge, exists: Callable[[str], bool]) -> Iterator[Fault]:
+def _missing_sources(target: Target, known: Knowledge, what: Existence) -> Iterator[Fault]:
+    """A source that the rule itself is given, not only the macro around it, and that nothing puts there."""
+    if not target.rule.known or target.rule.guessed or what.is_unseen(target.folder):
+        return
+    given = {attribute: frozenset(_given(target, attribute)) for attribute in target.rule.srcs}
     for path in known.uses[target.label].missing:
-        if Label(target.label.repo, target.label.package, _inside(path, target)) in known.graph.outputs or exists(path):
+        name = path.removeprefix(f"{target.folder}/") if target.folder else path
+        attribute = next((attribute for attribute, names in given.items() if name in names), None)
+        if attribute is None or what.may_be_label(Label(target.label.repo, target.label.package, name)):
             continue
         message = f"its source {path} does not exist"
-        yield Fault(Code.MISSING_SOURCE, target.label, message, attribute=target.rule.srcs[0], module=path)
+        yield Fault(Code.MISSING_SOURCE, target.label, message, attribute=attribute, module=path)
 
 
-def _inside(path: str, target: Target) -> str:
-    return path.removeprefix(f"{target.folder}/") if target.folder else path
+def _given(target: Target, attribute: str) -> Iterator[str]:
+    for leaf in target.leaves or (target.leaf,):
+        yield from values.walk_strings(leaf.args.get(attribute))
 
 
 def _duplicates(target: Target, known: Knowledge) -> Iterator[Fault]:
@@ -148,32 +144,66 @@ def doubled(target: Target, known: Knowledge) -> dict[Label, tuple[str, ...]]:
     """
     name = target.rule.deps
     call = target.written if name in target.written.args else target.leaf
-    texts = [one.text for one in values.entries(call.args.get(name)).items if not one.condition]
-    labels = [known.graph.workspace.resolve(text, target.folder) for text in texts]
+    found: dict[Label, list[str]] = {}
+    for entry in values.entries(call.args.get(name)).items:
+        label = known.graph.workspace.resolve(entry.text, target.folder)
+        if label is not None and not entry.condition:
+            found.setdefault(label, []).append(entry.text)
     return {
-        label: tuple(text for text, one in zip(texts, labels, strict=True) if one == label)
-        for label, number in Counter(labels).items()
-        if number > 1 and label is not None
+        label: tuple(texts)
+        for label, texts in found.items()
+        if len(texts) > 1 and not any(text.endswith("]") for text in texts)  # sub-targets are targets of their own
     }
 
 
 def _orphan(target: Target, known: Knowledge) -> Iterator[Fault]:
-    if target.rule.role is not Role.LIBRARY or not target.has_sources or known.graph.dependents.get(target.label):
+    graph = known.graph
+    if target.rule.role is not Role.LIBRARY or not target.has_sources or graph.unseen & _reaches(target, known):
         return
-    if known.graph.is_public(target) and known.graph.unseen:
+    if any(graph.users.get(label) for label in graph.kin(target.label)):
         return
-    users = {user for module in known.modules.owned(target) for user in known.importers.get(module, ())}
-    if users <= {target.label}:
+    importers = {user for module in known.modules.owned(target) for user in known.importers.get(module, ())}
+    if importers <= {target.label} and not _is_named(target.label, known):
         message = "nothing depends on it, and nothing imports what it provides"
         yield Fault(Code.ORPHAN_TARGET, target.label, message)
 
 
+def _is_named(label: Label, known: Knowledge) -> bool:
+    """Whether a source names the target."""
+    return any(label in uses.labels for uses in known.uses.values())
+
+
+def _reaches(target: Target, known: Knowledge) -> frozenset[str]:
+    """The folders of packages that may have a dep on a target: its own, and all if they may."""
+    if known.graph.is_public(target):
+        return frozenset(package.path for package in known.graph.packages)
+    return frozenset((target.folder,))
+
+
+_FOR_TESTS = re.compile(
+    r"(^|[/_-])(tests?|testing|test_?(utils?|lib|helpers?|data)|conftest|fixtures?|mocks?|fakes?)($|[/_-])"
+)
+
+
 def _test_only(target: Target, known: Knowledge) -> Iterator[Fault]:
-    """A library that is not test-only, although everybody who depends on it is a test or test-only."""
+    """A library that does not look like a helper of tests, although only tests use it."""
     graph = known.graph
-    if target.rule.role is not Role.LIBRARY or graph.testonly(target):
+    if target.rule.role is not Role.LIBRARY or graph.testonly(target) or _FOR_TESTS.search(_path(target.label)):
         return
-    users = [graph.targets[label] for label in graph.dependents.get(target.label, ())]
-    if users and all(user.rule.role is Role.TEST or graph.testonly(user) for user in users):
-        message = f"only tests depend on it: {', '.join(str(user.label) for user in users[:3])}"
+    labels = tuple(dict.fromkeys(user for label in graph.kin(target.label) for user in graph.users.get(label, ())))
+    users = [graph.targets[label] for label in labels if label not in graph.kin(target.label)]
+    importers = {user for module in known.modules.owned(target) for user in known.importers.get(module, ())}
+    if None in importers or not users:
+        return
+    others = [graph.targets[label] for label in importers if label is not None and label != target.label]
+    if all(_is_test(user, graph) for user in (*users, *others)):
+        message = f"only tests use it: {', '.join(str(user.label) for user in users[:3])}"
         yield Fault(Code.TEST_ONLY_LIBRARY, target.label, message)
+
+
+def _is_test(user: Target, graph: TargetGraph) -> bool:
+    return graph.testonly(user) or bool(_FOR_TESTS.search(_path(user.label)))
+
+
+def _path(label: Label) -> str:
+    return f"{label.package}/{label.name}"

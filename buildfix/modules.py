@@ -140,7 +140,7 @@ class Modules:
         if sub in self.folders:
             return Resolution(touches=self.parents(sub))
         if module in self.folders or relative:
-            return Resolution(touches=self.parents(sub), unresolved=sub)
+            return Resolution(touches=self.parents(sub), unresolved=sub if module in self.folders else module)
         return self._nowhere(module, name)
 
     def _star(self, module: str) -> Resolution:

@@ -117,6 +117,8 @@ class _Decider:
         candidates = dict(self._drops)
         while self._hold_cycles() or self._mend_losses():
             pass
+        if Code.MISSING_DEP not in self._policy.codes and Code.WOULD_CYCLE in self._policy.codes:
+            self._look_for_cycles()
         return Plan(
             adds=self._adds,
             drops=self._drops,
@@ -248,7 +250,7 @@ class _Decider:
             self._drops[pair] = Drop(pair, entries, safe=not unused.reasons)
 
     def _singled(self) -> Iterator[tuple[Pair, Drop]]:
-        """The deps that stand twice and stay: the first entry is enough for everybody whom the others feed."""
+        """The deps that stand twice and stay: one entry is enough, the first of those that feed the most targets."""
         for fault in self._diagnosis.faults:
             if fault.code is not Code.DUPLICATE_DEP or fault.dep is None or not fault.fails:
                 continue
@@ -256,15 +258,16 @@ class _Decider:
             if pair in self._drops or self._is_known(fault.code, pair):
                 continue
             entries = self._permits.drop(self._known.graph.targets[fault.target], fault.dep)
-            if isinstance(entries, Refusal):
-                self._hold(pair, entries)
+            if self._policy.add_only or isinstance(entries, Refusal):
+                self._hold(pair, entries if isinstance(entries, Refusal) else Refusal(Reason.NOT_ASKED_FOR))
                 continue
-            first, *others = sorted(entries, key=lambda entry: (entry.file, entry.span))
-            fed = [self._permits.owners(entry) for entry in (first, *others)]
-            if others and all(owners <= fed[0] for owners in fed[1:]):
-                yield pair, Drop(pair, tuple(others))
+            ordered = sorted(entries, key=lambda entry: (entry.file, entry.span))
+            kept = max(ordered, key=lambda entry: len(self._permits.owners(entry)))
+            others = tuple(entry for entry in ordered if entry is not kept)
+            if others and all(self._permits.owners(entry) <= self._permits.owners(kept) for entry in others):
+                yield pair, Drop(pair, others)
             else:
-                self._hold(pair, Refusal(Reason.SHARED, str(Place(first.file, first.line))))
+                self._hold(pair, Refusal(Reason.SHARED, str(Place(kept.file, kept.line))))
 
     def _hold_shared(self) -> None:
         """An entry goes only if every target that it feeds can do without it."""
@@ -336,6 +339,12 @@ class _Decider:
     def _forget_rescues(self) -> None:
         """An edge that stays may have been what a rescue was for: find anew what still needs one."""
         self._adds = {pair: add for pair, add in self._adds.items() if not add.rescue}
+
+    def _look_for_cycles(self) -> None:
+        """Which of the missing deps could not be added, where none of them is to be."""
+        wanted = (Pair(one.target, one.provider) for one in self._diagnosis.missing if one.provider and not one.reasons)
+        for pair, cycle in self._reach.cycles(tuple(dict.fromkeys(wanted)), self._drops).items():
+            self._hold(pair, Refusal(Reason.WOULD_CYCLE, " → ".join(str(label) for label in (pair.target, *cycle))))
 
     def _planned(self) -> tuple[Pair, ...]:
         return tuple(p for pair in sorted(self._adds) for p in (pair, *self._adds[pair].also))

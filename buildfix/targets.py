@@ -335,6 +335,16 @@ class TargetGraph:
                 found.setdefault(dep, []).append(label)
         return {label: tuple(who) for label, who in found.items()}
 
+    @cached_property
+    def users(self) -> Mapping[Label, tuple[Label, ...]]:
+        """Who names a target in any attribute: its dependents, a genrule that runs it, a test suite."""
+        found: dict[Label, list[Label]] = {}
+        for label, target in self.targets.items():
+            for named in dict.fromkeys((*(edge.label for edge in target.edges), *target.refs)):
+                if named != label:
+                    found.setdefault(named, []).append(label)
+        return {label: tuple(who) for label, who in found.items()}
+
     def deps(self, label: Label) -> tuple[Label, ...]:
         """The labels that a target has a dep on, each once."""
         target = self.targets.get(label)
