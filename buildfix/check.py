@@ -15,6 +15,7 @@ from buildfix import (
     baseline,
     conclude,
     diagnose,
+    directives,
     engine,
     faults,
     hubs,
@@ -34,7 +35,8 @@ from buildfix import (
 )
 from buildfix import config as configuration
 from buildfix.config import Config, ImportRoot, clean_path
-from buildfix.engine import Facts, Mode, Progress, Request, Symbols
+from buildfix.directives import Directives
+from buildfix.engine import Facts, Mode, Package, Progress, Request, Symbols
 from buildfix.findings import Code, Result, Summary
 from buildfix.knowledge import Knowledge
 from buildfix.labels import Label
@@ -98,7 +100,7 @@ def judge(known: Knowledge, rerun: Rerun) -> Result:
     found = faults.find(known, policy.codes, rerun.exists)
     diagnosis = replace(diagnose.diagnose(known), faults=found)
     sites = Sites(known.facts, rerun.read)
-    permits = Permits(known.graph, sites, known.config, policy)
+    permits = Permits(known.graph, sites, known.config, policy, known.directives)
     reach = Reach(known)
     proven = proof.prove(known, diagnosis, rerun, sites, permits, reach, policy)
     if Code.UNUSED_MARKER in policy.codes:
@@ -191,9 +193,10 @@ def know(
     elif config.label_prefixes is None:
         space = space.with_prefixes(workspace.learn_prefixes(_spelled(facts), _names(facts), space))
     graph = targets.build(facts, space, config)
-    roots = basis.modules.roots if basis else config.import_roots or _learnt_roots(facts, space)
+    said = basis.directives if basis else directives.read(_ruled_by_gazelle(facts, space), _reader(space))
+    roots = basis.modules.roots if basis else config.import_roots or _learnt_roots(facts, space, said)
     found = modules.build(graph, facts.sources, roots)
-    used = uses.collect(graph, found, _same_uses(graph, found, basis))
+    used = uses.collect(graph, found, _same_uses(graph, found, basis), said)
     return Knowledge(
         graph=graph,
         modules=found,
@@ -201,6 +204,7 @@ def know(
         third_party=basis.third_party if basis else _third_party(graph, found, used, config, distributions),
         config=config,
         facts=facts,
+        directives=said,
         selected=selection(options.paths),
         selected_folder=selection_of_folders(options.paths),
     )
@@ -231,10 +235,25 @@ def _same_uses(graph: TargetGraph, found: Modules, basis: Knowledge | None) -> M
     }
 
 
-def _learnt_roots(facts: Facts, space: Workspace) -> tuple[ImportRoot, ...]:
+def _ruled_by_gazelle(facts: Facts, space: Workspace) -> Iterable[Package]:
+    return facts.packages if space.dialect == "bazel" else ()
+
+
+def _reader(space: Workspace) -> Callable[[str], bytes | None]:
+    def read(path: str) -> bytes | None:
+        try:
+            return (space.root / path).read_bytes()
+        except OSError:
+            return None
+
+    return read
+
+
+def _learnt_roots(facts: Facts, space: Workspace, said: Directives) -> tuple[ImportRoot, ...]:
     names = {prefix.replace("/", ".") for prefix, folder in space.prefixes.items() if folder == ""}
     hints = frozenset((*names, *space.aliases, space.cells[0].name, space.root.name))
-    return modules.learn_roots(facts.sources, space, hints)
+    learnt = modules.learn_roots(facts.sources, space, hints)
+    return tuple(dict.fromkeys((*learnt, *(ImportRoot(folder, "") for folder in said.roots))))
 
 
 def _spelled(facts: Facts) -> Iterable[tuple[str, str]]:
@@ -291,10 +310,7 @@ class Rerun:
         """A build file's bytes, or those of the built-in symbols; None if it cannot be read."""
         if path.startswith("<buildfix>/"):
             return next((one.text.encode() for one in _symbols(self.space) if one.path == path), None)
-        try:
-            return (self.space.root / path).read_bytes()
-        except OSError:
-            return None
+        return _reader(self.space)(path)
 
     def exists(self, path: str) -> bool:
         """Whether there is such a file, as far as anybody can look."""

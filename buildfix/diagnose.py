@@ -27,8 +27,8 @@ class Missing:
     """`target` imports `modules`, which `provider` has, and has no dep on it.
 
     `provider` is None where none can be chosen; `choices` are then those that there are. `spelling` is how the
-    configuration writes a label outside the repository. `condition` is not empty where the target has the dep, but
-    under that condition only: the entry is then to be moved.
+    configuration or a marker writes a label outside the repository. `condition` is not empty where the target has the
+    dep, but under that condition only: the entry is then to be moved.
     """
 
     target: Label
@@ -167,8 +167,10 @@ def _outside(target: Target, uses: TargetUses, known: Knowledge) -> Iterator[Mis
     for name, label in uses.provided.items():
         if label in have or label == target.label or known.satisfied(target, name):
             continue
-        places = tuple(e for lab, e in uses.labels.items() if lab == label)
-        yield Missing(target.label, (name,), label, places)
+        _, imports = uses.needs.get(name) or uses.externals.get(name) or uses.unresolved.get(name) or (None, ())
+        places = tuple(sorted({*imports, *(e for lab, e in uses.labels.items() if lab == label)}))
+        spelling = "" if label in known.graph.targets else uses.spelled.get(label, "")
+        yield Missing(target.label, (name,), label, places, spelling=spelling)
 
 
 _RANK = {Role.LIBRARY: 0, Role.EXTENSION: 1, Role.GENERATED: 1, Role.PREBUILT: 1, Role.BINARY: 2, Role.TEST: 3}
@@ -191,8 +193,10 @@ def choose(target: Target, module: str, evidence: tuple[Evidence, ...], known: K
     visible = [p for p in allowed if graph.visible(p, target)]
     if not visible:
         return _refused(target, module, evidence, allowed, Reason.NOT_VISIBLE)
-    best = _least(visible, lambda p: avoided(p))
-    best = _least(best, lambda p: _RANK.get(p.rule.role, 4))
+    wanted = [p for p in visible if not avoided(p)]
+    if not wanted:
+        return _refused(target, module, evidence, visible, Reason.AVOIDED)
+    best = _least(wanted, lambda p: _RANK.get(p.rule.role, 4))
     if len(best) > 1:  # the one by which it gets the module today: another would put a second copy beside it
         best = _least(best, lambda p: not graph.path(target.label, frozenset([p.label])))
     best = _least(best, lambda p: -nearness(p.label, target.label))

@@ -57,8 +57,9 @@ def find(known: Knowledge, codes: frozenset[Code], exists: Callable[[str], bool]
 
 def _unresolved(target: Target, known: Knowledge, what: Existence) -> Iterator[Fault]:
     """An import that looks as if it were the repository's own, of a module that is nowhere."""
-    for module, (need, evidence) in known.uses[target.label].unresolved.items():
-        if need is Need.MUST and not what.may_be_module(module, target):
+    uses = known.uses[target.label]
+    for module, (need, evidence) in uses.unresolved.items():
+        if need is Need.MUST and module not in uses.provided and not what.may_be_module(module, target):
             message = f"imports {module}, which is nowhere in the repository"
             yield Fault(Code.UNRESOLVED_IMPORT, target.label, message, module=module, evidence=evidence)
 
@@ -74,7 +75,9 @@ def _unowned(target: Target, known: Knowledge, what: Existence) -> Iterator[Faul
             continue
         path = known.modules.files[module][0]
         home = what.home(path)
-        if _is_empty_package(path, known) or (home is not None and what.is_unseen(home)):
+        if _is_empty_package(path, known) or known.directives.left_alone(path):
+            continue
+        if home is not None and what.is_unseen(home):
             continue
         fails = home is not None and any(one.rule.python and one.srcs for one in what.in_package(home))
         message = f"imports {module}, but no target has {path} among its sources"

@@ -78,6 +78,7 @@ class Reason(StrEnum):
     WOULD_CYCLE = "the dep would close a cycle"
     NOT_VISIBLE = "the dep is not visible from the target"
     TEST_ONLY = "the dep is test-only and the target is not"
+    AVOIDED = "what provides the module is marked as nothing to depend on"
     NOT_A_DEP = "the rule that provides the module may not be depended on"
     AMBIGUOUS = "several targets provide the module"
     NOT_EDITABLE = "the place where it is written cannot be edited"

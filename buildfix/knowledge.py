@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from buildfix.config import Config
+from buildfix.directives import NOTHING, Directives
 from buildfix.engine import Facts
 from buildfix.labels import Label
 from buildfix.modules import Modules
@@ -26,6 +27,7 @@ class Knowledge:
     third_party: ThirdParty
     config: Config
     facts: Facts = field(repr=False)
+    directives: Directives = NOTHING
     selected: Callable[[Target], bool] = lambda _: True
     selected_folder: Callable[[str], bool] = lambda _: True
 

@@ -101,6 +101,7 @@ _KEEP_ENTRY = re.compile(
     r"#.*@manual(?![\w-])|@autodeps2-fixme-manual|#\s*keep(?![\w-])(?!\s+sorted)|build_cleaner:\s*keep|buildfix:\s*keep"
 )
 _KEEP_ABOVE = re.compile(r"#\s*keep(?![\w-])(?!\s+sorted)|build_cleaner:\s*keep|buildfix:\s*keep")
+_LEAVE_ALONE = re.compile(r"#\s*gazelle:ignore\s*$")
 _SKIP_TARGET = re.compile(r"@autodeps-skip(?![\w-])")
 _GENERATED = re.compile(
     r"@(partially-)?generated\b|\bautomatically generated\b.*\bdo not edit\b"
@@ -134,6 +135,11 @@ def turns_off(comment: str) -> bool:
 def skips_target(comment: str) -> bool:
     """Whether a comment inside a call turns automatic changes of that target off (between calls: of the file)."""
     return bool(_SKIP_TARGET.search(comment))
+
+
+def leaves_file_alone(comment: str) -> bool:
+    """Whether a comment at the top level of a build file says that the file is not to be written."""
+    return bool(_LEAVE_ALONE.match(comment))
 
 
 def is_generated(head: str) -> bool:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from buildfix import markers
 from buildfix.buildfile import BuildFile, BuildFileError
 from buildfix.config import Config
+from buildfix.directives import NOTHING, Directives
 from buildfix.findings import Place, Reason
 from buildfix.labels import Label
 from buildfix.order import Order
@@ -31,8 +32,16 @@ class Refusal(NamedTuple):
 class Permits:
     """Answers for the targets of one graph; every answer is computed once."""
 
-    def __init__(self, graph: TargetGraph, sites: Sites, config: Config, policy: Policy = DEFAULT) -> None:
+    def __init__(
+        self,
+        graph: TargetGraph,
+        sites: Sites,
+        config: Config,
+        policy: Policy = DEFAULT,
+        directives: Directives = NOTHING,
+    ) -> None:
         self._policy = policy
+        self._directives = directives
         self._graph = graph
         self._sites = sites
         self._config = config
@@ -164,8 +173,17 @@ class Permits:
                 refusal = Refusal(Reason.NOT_EDITABLE, f"{path} cannot be read")
             elif self._config.generated_files == "report" and _is_generated(file):
                 refusal = Refusal(Reason.GENERATED_FILE, path)
+            elif place := self._left_alone(file):
+                refusal = Refusal(Reason.MARKED, str(place))
             self._files[path] = refusal
         return self._files[path]
+
+    def _left_alone(self, file: BuildFile) -> Place | None:
+        """The directive by which a file is not to be written."""
+        for found in file.scope_comments(len(file.data)):
+            if not found.indent and markers.leaves_file_alone(found.comment.text):
+                return Place(file.path, found.comment.line)
+        return self._directives.left_alone(file.path)
 
     def _target(self, target: Target) -> tuple[Refusal | None, Refusal | None]:
         """(what forbids every edit, what forbids edits of buildfix's own accord)."""
@@ -194,9 +212,10 @@ class Permits:
         for file, call in self._calls(target):
             offset = file.start(call)
             for scope in file.scope_comments(offset):
-                if markers.turns_off(scope.comment.text) or (
-                    scope.indent == 0 and not scope.function and markers.skips_target(scope.comment.text)
-                ):
+                if markers.turns_off(scope.comment.text):
+                    return Refusal(Reason.NO_AUTODEPS, f"{file.path}:{scope.comment.line}")
+            for scope in file.scope_comments(len(file.data)):
+                if scope.indent == 0 and markers.skips_target(scope.comment.text):
                     return Refusal(Reason.NO_AUTODEPS, f"{file.path}:{scope.comment.line}")
             for comment in file.call_comments(call):
                 if comment.start > offset and comment.own_line and markers.skips_target(comment.text):

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
 from buildfix import labels as label_text
 from buildfix import markers, values
+from buildfix.directives import Directives
 from buildfix.engine import Import, Source
 from buildfix.findings import Evidence, Place
 from buildfix.labels import Label
@@ -39,7 +40,8 @@ class TargetUses:
 
     `needs` maps a module to how firmly it is needed and where; `prefixes` holds dotted prefixes below which any module
     may be used; `paths` the folders below which it finds modules because some target's `imports` puts them on the path;
-    `labels` are labels that sources name; `externals` maps dotted names that are not the repository's to
+    `labels` are labels that sources name; `provided` maps a module to the label that a marker names as its provider,
+    `spelled` that label to how it is written there; `externals` maps dotted names that are not the repository's to
     where they are imported; `unresolved` the ones that look first-party and exist nowhere. `broken` sources could not
     be read; `dynamic` holds the places of imports by value. `frozen` sources ask for no proposals.
     """
@@ -50,6 +52,7 @@ class TargetUses:
     labels: Mapping[Label, Evidence] = field(default_factory=dict)
     externals: Mapping[str, tuple[Need, tuple[Evidence, ...]]] = field(default_factory=dict)
     provided: Mapping[str, Label] = field(default_factory=dict)
+    spelled: Mapping[Label, str] = field(default_factory=dict)
     unresolved: Mapping[str, tuple[Need, tuple[Evidence, ...]]] = field(default_factory=dict)
     broken: tuple[Source, ...] = ()
     missing: tuple[str, ...] = ()
@@ -124,12 +127,14 @@ class _Collector:
     target: Target
     modules: Modules
     workspace: Workspace
+    directives: Directives
     needs: dict[str, tuple[Need, dict[Evidence, None]]] = field(default_factory=dict)
     externals: dict[str, tuple[Need, dict[Evidence, None]]] = field(default_factory=dict)
     prefixes: dict[str, Evidence] = field(default_factory=dict)
     paths: dict[str, Evidence] = field(default_factory=dict)
     labels: dict[Label, Evidence] = field(default_factory=dict)
     provided: dict[str, Label] = field(default_factory=dict)
+    spelled: dict[Label, str] = field(default_factory=dict)
     unresolved: dict[str, tuple[Need, dict[Evidence, None]]] = field(default_factory=dict)
     broken: list[Source] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
@@ -144,6 +149,7 @@ class _Collector:
             labels=self.labels,
             externals={name: (need, tuple(where)) for name, (need, where) in sorted(self.externals.items())},
             provided=self.provided,
+            spelled=self.spelled,
             unresolved={name: (need, tuple(where)) for name, (need, where) in sorted(self.unresolved.items())},
             broken=tuple(self.broken),
             missing=tuple(self.missing),
@@ -156,6 +162,8 @@ class _Collector:
         if source.error is not None:
             self.broken.append(source)
         marks = markers.source_marks(source)
+        if self.directives.left_alone(source.path):
+            marks = replace(marks, frozen=True)
         packages = self._packages(source)
         typing_names = frozenset(s.asname for s in source.imports if s.name == "TYPE_CHECKING" and s.asname)
         provided = dict(marks.provided_by)
@@ -186,8 +194,9 @@ class _Collector:
         if label:
             identity = self.workspace.resolve(label, self.target.folder)
             if identity is not None:
-                for module in (*found.needs, *((found.external,) if found.external else ())):
+                for module in (*found.needs, *(name for name in (found.external, found.unresolved) if name)):
                     self.provided[module] = identity
+                    self.spelled.setdefault(identity, label)
         for module in found.needs:
             _note(self.needs, module, need, evidence)
         for module in found.touches:
@@ -301,6 +310,18 @@ class _Collector:
             if known and known not in self.modules.owned(self.target):
                 _note(self.needs, known, Need.MUST if known == value else Need.MENTIONED, evidence)
 
+    def add_directives(self) -> None:
+        """Build files may say who provides a module, whoever has it among its sources."""
+        for module, (need, _) in (*self.needs.items(), *self.externals.items(), *self.unresolved.items()):
+            found = self.directives.provider(self.target.folder, module) if need is Need.MUST else None
+            if found is None or module in self.provided or module in self.modules.owned(self.target):
+                continue
+            label = self.workspace.resolve(found.label, found.folder)
+            if label is not None:
+                self.provided[module] = label
+                self.spelled.setdefault(label, found.label)
+                self.labels.setdefault(label, Evidence(found.place, f"{found.label} provides {module}"))
+
     def add_attributes(self) -> None:
         """Modules and Python files that any other attribute names: `args = ["-m", "kit.axe"]`, `env`, `data`."""
         rule = self.target.rule
@@ -358,14 +379,16 @@ def _note(into: dict[str, tuple[Need, dict[Evidence, None]]], module: str, need:
         known[1][evidence] = None
 
 
-def collect(graph: TargetGraph, modules: Modules, known: Mapping[Label, TargetUses]) -> dict[Label, TargetUses]:
+def collect(
+    graph: TargetGraph, modules: Modules, known: Mapping[Label, TargetUses], directives: Directives
+) -> dict[Label, TargetUses]:
     """The uses of every Python target; `known` are those that need not be collected again."""
     found: dict[Label, TargetUses] = {}
     for target in (target for _, target in sorted(graph.targets.items()) if target.rule.python or target.reads):
         if target.label in known:
             found[target.label] = known[target.label]
             continue
-        collector = _Collector(target, modules, graph.workspace)
+        collector = _Collector(target, modules, graph.workspace, directives)
         paths = (*(src.path for src in target.srcs if src.path is not None), *target.reads)
         for path in dict.fromkeys(paths):
             if not path.endswith((".py", ".pyi")):
@@ -380,5 +403,6 @@ def collect(graph: TargetGraph, modules: Modules, known: Mapping[Label, TargetUs
             collector.add_attributes()
         if target.rule.role is Role.TEST:
             collector.add_conftests()
+        collector.add_directives()
         found[target.label] = collector.result()
     return found
