@@ -104,12 +104,12 @@ class _Conclusion:
             next((_MISSING_CODES[one.reason] for one in refusals if one.reason in _MISSING_CODES), Code.MISSING_DEP),
             str(missing.target),
             self._target(missing.target).place,
-            f"imports {_list(missing.modules)} without a dep on {offered}{_only_under(missing.condition)}",
+            f"{_uses(missing.modules)} without a dep on {offered}{_only_under(missing.condition)}",
             confidence,
             dep=dep,
             dep_label=str(missing.provider or ""),
             attribute=self._target(missing.target).rule.deps,
-            module=missing.modules[0],
+            module=missing.modules[0] if missing.modules else "",
             evidence=missing.evidence,
             reasons=_reasons(refusals),
             detail=_details(refusals),
@@ -133,7 +133,7 @@ class _Conclusion:
             Code.MISSING_DEP,
             str(target.label),
             target.place,
-            f"imports {_list(modules)} without a dep on {dep}{_only_under(condition)}",
+            f"{_uses(modules)} without a dep on {dep}{_only_under(condition)}",
             confidence,
             dep=dep,
             dep_label=str(add.pair.dep),
@@ -281,6 +281,10 @@ def _reasons(refusals: tuple[Refusal, ...]) -> tuple[Reason, ...]:
 
 def _details(refusals: tuple[Refusal, ...]) -> str:
     return "; ".join(dict.fromkeys(refusal.detail for refusal in refusals if refusal.detail))
+
+
+def _uses(modules: tuple[str, ...]) -> str:
+    return f"imports {_list(modules)}" if modules else "asks in a comment for what it imports nothing of,"
 
 
 def _only_under(condition: str) -> str:

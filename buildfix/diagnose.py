@@ -24,7 +24,7 @@ from buildfix.uses import Need, TargetUses
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """`target` imports `modules`, which `provider` has, and has no dep on it.
+    """`target` imports `modules`, which `provider` has, and has no dep on it; without modules, a comment asks for it.
 
     `provider` is None where none can be chosen; `choices` are then those that there are. `spelling` is how the
     configuration or a marker writes a label outside the repository. `condition` is not empty where the target has the
@@ -117,6 +117,7 @@ def _missing(target: Target, uses: TargetUses, known: Knowledge) -> Iterator[Mis
         key: tuple[object, ...] = (one.provider or one.choices, one.reasons)
         found.setdefault(key, one)
         wanted.setdefault(key, []).append((module, evidence))
+    yield from _declared(target, uses, known)
     for one in _outside(target, uses, known):
         key = (one.provider, one.spelling, one.reasons)
         found.setdefault(key, one)
@@ -125,6 +126,39 @@ def _missing(target: Target, uses: TargetUses, known: Knowledge) -> Iterator[Mis
         modules = tuple(sorted({module for module, _ in wanted[key]}))
         places = tuple(sorted({item for _, evidence in wanted[key] for item in evidence}))
         yield Missing(one.target, modules, one.provider, places, one.reasons, one.choices, one.spelling)
+
+
+def _declared(target: Target, uses: TargetUses, known: Knowledge) -> Iterator[Missing]:
+    """Deps that a source asks for in a comment, without importing anything of them."""
+    have = {label for edge in target.edges for label in known.behind(edge.label)}
+    for label, evidence in uses.declared.items():
+        if label in have or label == target.label or label in uses.provided.values():
+            continue
+        yield _marked(target, (), label, (evidence,), uses, known)
+
+
+def _marked(
+    target: Target,
+    modules: tuple[str, ...],
+    label: Label,
+    evidence: tuple[Evidence, ...],
+    uses: TargetUses,
+    known: Knowledge,
+) -> Missing:
+    """A missing dep whose label a marker says, which may be wrong as any text of people may."""
+    graph = known.graph
+    provider = graph.targets.get(label)
+    reasons: tuple[Reason, ...] = ()
+    if provider is None and label not in graph.outputs and graph.workspace.folder(label) in graph.seen:
+        reasons = (Reason.DANGLING,)
+    elif provider is not None and not provider.rule.dependable:
+        reasons = (Reason.NOT_A_DEP,)
+    elif provider is not None and graph.testonly(provider) and not graph.testonly(target):
+        reasons = (Reason.TEST_ONLY,)
+    elif provider is not None and not graph.visible(provider, target):
+        reasons = (Reason.NOT_VISIBLE,)
+    spelling = "" if provider is not None else uses.spelled.get(label, "")
+    return Missing(target.label, modules, label, evidence, reasons, spelling=spelling)
 
 
 def _conditional(
@@ -169,8 +203,7 @@ def _outside(target: Target, uses: TargetUses, known: Knowledge) -> Iterator[Mis
             continue
         _, imports = uses.needs.get(name) or uses.externals.get(name) or uses.unresolved.get(name) or (None, ())
         places = tuple(sorted({*imports, *(e for lab, e in uses.labels.items() if lab == label)}))
-        spelling = "" if label in known.graph.targets else uses.spelled.get(label, "")
-        yield Missing(target.label, (name,), label, places, spelling=spelling)
+        yield _marked(target, (name,), label, places, uses, known)
 
 
 _RANK = {Role.LIBRARY: 0, Role.EXTENSION: 1, Role.GENERATED: 1, Role.PREBUILT: 1, Role.BINARY: 2, Role.TEST: 3}

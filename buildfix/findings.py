@@ -79,6 +79,7 @@ class Reason(StrEnum):
     NOT_VISIBLE = "the dep is not visible from the target"
     TEST_ONLY = "the dep is test-only and the target is not"
     AVOIDED = "what provides the module is marked as nothing to depend on"
+    DANGLING = "the label that a marker names does not exist"
     NOT_A_DEP = "the rule that provides the module may not be depended on"
     AMBIGUOUS = "several targets provide the module"
     NOT_EDITABLE = "the place where it is written cannot be edited"

@@ -37,14 +37,15 @@ class SourceMarks:
     """What the markers of one source say.
 
     `frozen`: propose nothing for this source. `no_dep`: the indices of imports that need no dep. `provided_by`: index
-    of an import to the label that provides it. `labels`: labels that are used without an import. `ignored`: modules
-    that need no dep wherever they are imported in this source.
+    of an import to the label that provides it. `labels`: all labels that are used; `declared`: those of them that are
+    used without an import. `ignored`: modules that need no dep wherever they are imported in this source.
     """
 
     frozen: bool = False
     no_dep: frozenset[int] = frozenset()
     provided_by: tuple[tuple[int, LabelMark], ...] = ()
     labels: tuple[LabelMark, ...] = ()
+    declared: tuple[LabelMark, ...] = ()
     ignored: frozenset[str] = frozenset()
 
 
@@ -58,14 +59,15 @@ def source_marks(source: Source) -> SourceMarks:
     no_dep: set[int] = set()
     provided: list[tuple[int, LabelMark]] = []
     labels: list[LabelMark] = []
+    declared: list[LabelMark] = []
     ignored: set[str] = set()
     frozen = False
     for comment in source.markers:
         frozen |= comment.line <= _TOP_LINES and bool(_NO_AUTODEPS.search(comment.text))
         for match in _DEP.finditer(comment.text):
-            labels.append(LabelMark(_clean(match.group(1)), comment.line))
+            declared.append(LabelMark(_clean(match.group(1)), comment.line))
         for match in _GAZELLE_INCLUDE.finditer(comment.text):
-            labels.extend(LabelMark(_clean(text), comment.line) for text in match.group(1).split(","))
+            declared.extend(LabelMark(_clean(text), comment.line) for text in match.group(1).split(","))
         for match in _GAZELLE_IGNORE.finditer(comment.text):
             ignored |= set(match.group(1).split(","))
         by = _PROVIDED_BY.search(comment.text)
@@ -77,7 +79,8 @@ def source_marks(source: Source) -> SourceMarks:
             labels.append(mark)
             provided.extend((i, mark) for i in covered)
         no_dep.update(covered)
-    return SourceMarks(frozen, frozenset(no_dep), tuple(provided), tuple(labels), frozenset(ignored))
+    both = (*labels, *declared)
+    return SourceMarks(frozen, frozenset(no_dep), tuple(provided), both, tuple(declared), frozenset(ignored))
 
 
 def _covers(comment: Comment, statement: Import) -> bool:

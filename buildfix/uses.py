@@ -41,9 +41,10 @@ class TargetUses:
     `needs` maps a module to how firmly it is needed and where; `prefixes` holds dotted prefixes below which any module
     may be used; `paths` the folders below which it finds modules because some target's `imports` puts them on the path;
     `labels` are labels that sources name; `provided` maps a module to the label that a marker names as its provider,
-    `spelled` that label to how it is written there; `externals` maps dotted names that are not the repository's to
-    where they are imported; `unresolved` the ones that look first-party and exist nowhere. `broken` sources could not
-    be read; `dynamic` holds the places of imports by value. `frozen` sources ask for no proposals.
+    `spelled` that label to how it is written there; `declared` are the labels that a marker says it depends on;
+    `externals` maps dotted names that are not the repository's to where they are imported; `unresolved` the ones that
+    look first-party and exist nowhere. `broken` sources could not be read; `dynamic` holds the places of imports by
+    value. `frozen` sources ask for no proposals.
     """
 
     needs: Mapping[str, tuple[Need, tuple[Evidence, ...]]]
@@ -53,6 +54,7 @@ class TargetUses:
     externals: Mapping[str, tuple[Need, tuple[Evidence, ...]]] = field(default_factory=dict)
     provided: Mapping[str, Label] = field(default_factory=dict)
     spelled: Mapping[Label, str] = field(default_factory=dict)
+    declared: Mapping[Label, Evidence] = field(default_factory=dict)
     unresolved: Mapping[str, tuple[Need, tuple[Evidence, ...]]] = field(default_factory=dict)
     broken: tuple[Source, ...] = ()
     missing: tuple[str, ...] = ()
@@ -135,6 +137,7 @@ class _Collector:
     labels: dict[Label, Evidence] = field(default_factory=dict)
     provided: dict[str, Label] = field(default_factory=dict)
     spelled: dict[Label, str] = field(default_factory=dict)
+    declared: dict[Label, Evidence] = field(default_factory=dict)
     unresolved: dict[str, tuple[Need, dict[Evidence, None]]] = field(default_factory=dict)
     broken: list[Source] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
@@ -150,6 +153,7 @@ class _Collector:
             externals={name: (need, tuple(where)) for name, (need, where) in sorted(self.externals.items())},
             provided=self.provided,
             spelled=self.spelled,
+            declared=self.declared,
             unresolved={name: (need, tuple(where)) for name, (need, where) in sorted(self.unresolved.items())},
             broken=tuple(self.broken),
             missing=tuple(self.missing),
@@ -176,7 +180,12 @@ class _Collector:
         self._add_strings(source, packages)
         self._add_chains(source, packages)
         for marked in marks.labels:
-            self._add_label(marked.label, Evidence(Place(source.path, marked.line), f"comment names {marked.label}"))
+            evidence = Evidence(Place(source.path, marked.line), f"comment names {marked.label}")
+            self._add_label(marked.label, evidence)
+            label = self.workspace.resolve(marked.label, self.target.folder) if marked in marks.declared else None
+            if label is not None and not marks.frozen and not mentions:
+                self.declared.setdefault(label, evidence)
+                self.spelled.setdefault(label, marked.label)
         self.frozen |= marks.frozen
 
     def _packages(self, source: Source) -> tuple[str, ...]:
