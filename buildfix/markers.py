@@ -26,7 +26,7 @@ _TOP_LINES = 40
 
 
 class LabelMark(NamedTuple):
-    """A label that a source's comment names, with the comment's line."""
+    """A label, or a module, that a source's comment names, with the comment's line."""
 
     label: str
     line: int
@@ -38,7 +38,8 @@ class SourceMarks:
 
     `frozen`: propose nothing for this source. `no_dep`: the indices of imports that need no dep. `provided_by`: index
     of an import to the label that provides it. `labels`: all labels that are used; `declared`: those of them that are
-    used without an import. `ignored`: modules that need no dep wherever they are imported in this source.
+    used without an import. `ignored`: modules that need no dep wherever they are imported in this source. `covered`:
+    the line of each marker that is about imports, with their indices.
     """
 
     frozen: bool = False
@@ -46,7 +47,8 @@ class SourceMarks:
     provided_by: tuple[tuple[int, LabelMark], ...] = ()
     labels: tuple[LabelMark, ...] = ()
     declared: tuple[LabelMark, ...] = ()
-    ignored: frozenset[str] = frozenset()
+    ignored: tuple[LabelMark, ...] = ()
+    covered: tuple[tuple[int, tuple[int, ...]], ...] = ()
 
 
 _NOTHING = SourceMarks()
@@ -60,7 +62,8 @@ def source_marks(source: Source) -> SourceMarks:
     provided: list[tuple[int, LabelMark]] = []
     labels: list[LabelMark] = []
     declared: list[LabelMark] = []
-    ignored: set[str] = set()
+    ignored: list[LabelMark] = []
+    about: list[tuple[int, tuple[int, ...]]] = []
     frozen = False
     for comment in source.markers:
         frozen |= comment.line <= _TOP_LINES and bool(_NO_AUTODEPS.search(comment.text))
@@ -69,7 +72,7 @@ def source_marks(source: Source) -> SourceMarks:
         for match in _GAZELLE_INCLUDE.finditer(comment.text):
             declared.extend(LabelMark(_clean(text), comment.line) for text in match.group(1).split(","))
         for match in _GAZELLE_IGNORE.finditer(comment.text):
-            ignored |= set(match.group(1).split(","))
+            ignored.extend(LabelMark(module, comment.line) for module in match.group(1).split(","))
         by = _PROVIDED_BY.search(comment.text)
         if by is None and not _NO_DEP.search(comment.text):
             continue
@@ -79,8 +82,16 @@ def source_marks(source: Source) -> SourceMarks:
             labels.append(mark)
             provided.extend((i, mark) for i in covered)
         no_dep.update(covered)
-    both = (*labels, *declared)
-    return SourceMarks(frozen, frozenset(no_dep), tuple(provided), both, tuple(declared), frozenset(ignored))
+        about.append((comment.line, tuple(covered)))
+    return SourceMarks(
+        frozen,
+        frozenset(no_dep),
+        tuple(provided),
+        (*labels, *declared),
+        tuple(declared),
+        tuple(ignored),
+        tuple(about),
+    )
 
 
 def _covers(comment: Comment, statement: Import) -> bool:

@@ -101,6 +101,10 @@ class Permits:
         """Why nothing may be changed of buildfix's own accord, if a marker says so."""
         return self._target(target)[1]
 
+    def marks(self, target: Target) -> tuple[Refusal, ...]:
+        """The markers that leave the target, or its deps, alone."""
+        return tuple(refusal for refusal in self._target(target) if refusal is not None)
+
     def has_kept_entries(self, target: Target) -> bool:
         """Whether a file on the way to the target has markers that keep entries."""
         return any(self._keeps(file) for file, _ in self._calls(target))

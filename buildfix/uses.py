@@ -17,7 +17,6 @@ from buildfix.directives import Directives
 from buildfix.engine import Import, Source
 from buildfix.findings import Evidence, Place
 from buildfix.labels import Label
-from buildfix.markers import SourceMarks
 from buildfix.modules import Modules, Resolution
 from buildfix.rules import Role
 from buildfix.targets import NO_REFS, Target, TargetGraph
@@ -173,7 +172,12 @@ class _Collector:
         provided = dict(marks.provided_by)
         for index, statement in enumerate(source.imports):
             need = _need(source, statement, typing_names)
-            if mentions or index in marks.no_dep or marks.frozen or _ignored(statement, marks):
+            if (
+                mentions
+                or index in marks.no_dep
+                or marks.frozen
+                or any(ignores(statement, one.label) for one in marks.ignored)
+            ):
                 need = Need.MENTIONED
             mark = provided.get(index)
             self._add_import(source, statement, need, packages, mark.label if mark else "")
@@ -370,13 +374,10 @@ def _named(argument: str, form: str, packages: tuple[str, ...]) -> Iterator[str]
             yield name
 
 
-def _ignored(statement: Import, marks: SourceMarks) -> bool:
-    return bool(marks.ignored) and any(
-        statement.module == module
-        or statement.module.startswith(module + ".")
-        or f"{statement.module}.{statement.name}" == module
-        for module in marks.ignored
-    )
+def ignores(statement: Import, module: str) -> bool:
+    """Whether a marker that names a module is about an import."""
+    dotted = f"{statement.module}.{statement.name}"
+    return statement.module == module or statement.module.startswith(module + ".") or dotted == module
 
 
 def _note(into: dict[str, tuple[Need, dict[Evidence, None]]], module: str, need: Need, evidence: Evidence) -> None:
