@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from buildfix import labels
+from buildfix import labels, values
 from buildfix.labels import Label
 from buildfix.targets import Target, TargetGraph
 
@@ -78,7 +78,7 @@ class Speller:
         if repo not in self._styles:
             votes: Counter[Style] = Counter()
             for target in self._graph.targets.values():
-                votes += self._style_votes((edge.text for edge in target.edges), target.folder, repo)
+                votes += self._style_votes(_written(target), target.folder, repo)
             self._styles[repo] = votes
         return self._styles[repo]
 
@@ -116,12 +116,18 @@ class Speller:
     def _by_package(self) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}
         for target in self._graph.targets.values():
-            found.setdefault(target.folder, []).extend(edge.text for edge in target.edges)
+            found.setdefault(target.folder, []).extend(_written(target))
         return found
 
     @cached_property
     def _short_everywhere(self) -> Counter[bool]:
-        return _short_votes(edge.text for target in self._graph.targets.values() for edge in target.edges)
+        return _short_votes(text for target in self._graph.targets.values() for text in _written(target))
+
+
+def _written(target: Target) -> Iterable[str]:
+    """The labels of a target's deps as people wrote them, without what a macro made of them."""
+    written = {name: values.texts(target.written.args.get(name)) for name in {edge.attribute for edge in target.edges}}
+    return (edge.text for edge in target.edges if edge.text in written[edge.attribute])
 
 
 def _short_votes(texts: Iterable[str]) -> Counter[bool]:
