@@ -47,6 +47,7 @@ class Config:
     type_checking: Literal["ignore", "require"] = "ignore"
     noautodeps: Literal["rescue", "untouched", "ignore"] = "rescue"
     generated_files: Literal["report", "edit"] = "report"
+    public_targets: Literal["repair", "report"] = "repair"
     symbols: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     build_config: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     modes: tuple[ModeConfig, ...] = ()
@@ -197,6 +198,7 @@ _KEYS: dict[str, Callable[[_Reader, yaml.Node], Any]] = {
     "type_checking": lambda r, n: r.choice("ignore", "require")(n),
     "noautodeps": lambda r, n: r.choice("rescue", "untouched", "ignore")(n),
     "generated_files": lambda r, n: r.choice("report", "edit")(n),
+    "public_targets": lambda r, n: r.choice("repair", "report")(n),
     "symbols": lambda r, n: r.string_map(n),
     "build_config": lambda r, n: r.string_map(n),
     "modes": lambda r, n: r.modes(n),

@@ -74,6 +74,7 @@ class Reason(StrEnum):
     UNKNOWN_KIND = "the rule's kind is not known for certain"
     THIRD_PARTY = "the dep is third-party code"
     GUESSED = "that the dep provides the module is a guess"
+    PUBLIC = "dependents of a public target outside the repository cannot be seen"
     RELIED_ON = "a target that gets a module through it cannot be given the dep directly"
     WOULD_CYCLE = "the dep would close a cycle"
     NOT_VISIBLE = "the dep is not visible from the target"

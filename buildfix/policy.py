@@ -28,6 +28,7 @@ UNUSED: Mapping[Reason, Judgement] = {
     Reason.DYNAMIC_IMPORT: (Confidence.UNSAFE, False),
     Reason.THIRD_PARTY: (Confidence.UNSAFE, False),
     Reason.OF_MACRO: (Confidence.DISPLAY, False),
+    Reason.PUBLIC: (Confidence.DISPLAY, False),
     Reason.SHARED: (Confidence.DISPLAY, False),
     Reason.EVIDENCE: (Confidence.DISPLAY, False),
 }

@@ -235,6 +235,9 @@ class _Decider:
             kept = (entries,) if isinstance(entries, Refusal) and entries.reason in policy.QUIET else ()
             self._hold(pair, *kept, *(Refusal(reason, unused.detail) for reason in unused.reasons))
             return
+        if self._known.config.public_targets == "report" and self._known.graph.is_public(target):
+            self._hold(pair, Refusal(Reason.PUBLIC))
+            return
         if self._policy.add_only:
             self._hold(pair, Refusal(Reason.NOT_ASKED_FOR))
             return
@@ -250,7 +253,8 @@ class _Decider:
             self._drops[pair] = Drop(pair, entries, safe=not unused.reasons)
 
     def _singled(self) -> Iterator[tuple[Pair, Drop]]:
-        """The deps that stand twice and stay: one entry is enough, the first of those that feed the most targets."""
+        """The deps that stand twice and stay: one entry is enough, the first of those that feed the most targets. One
+        with a comment stays, and so do two."""
         for fault in self._diagnosis.faults:
             if fault.code is not Code.DUPLICATE_DEP or fault.dep is None or not fault.fails:
                 continue
@@ -263,8 +267,11 @@ class _Decider:
                 continue
             ordered = sorted(entries, key=lambda entry: (entry.file, entry.span))
             kept = max(ordered, key=lambda entry: len(self._permits.owners(entry)))
+            kept = next((entry for entry in ordered if entry.comments), kept)
             others = tuple(entry for entry in ordered if entry is not kept)
-            if others and all(self._permits.owners(entry) <= self._permits.owners(kept) for entry in others):
+            if any(entry.comments for entry in others):
+                self._hold(pair, Refusal(Reason.NOT_EDITABLE, "more than one of its entries has a comment"))
+            elif others and all(self._permits.owners(entry) <= self._permits.owners(kept) for entry in others):
                 yield pair, Drop(pair, others)
             else:
                 self._hold(pair, Refusal(Reason.SHARED, str(Place(kept.file, kept.line))))
