@@ -26,6 +26,7 @@ _MISSING_CODES: Mapping[Reason, Code] = {
     Reason.AMBIGUOUS: Code.AMBIGUOUS_PROVIDER,
     Reason.WOULD_CYCLE: Code.WOULD_CYCLE,
     Reason.NOT_VISIBLE: Code.NOT_VISIBLE,
+    Reason.VISIBILITY: Code.NOT_VISIBLE,
 }
 # What people are not to be bothered with where they turned automatic changes off; the rest breaks the build.
 _OF_SOURCES = frozenset((Code.UNRESOLVED_IMPORT, Code.UNOWNED_MODULE))
@@ -127,10 +128,12 @@ class _Conclusion:
         reasons: tuple[Reason, ...] = (),
     ) -> Finding:
         target = self._target(add.pair.target)
+        if add.opening is not None:
+            reasons = (Reason.VISIBILITY,)
         confidence, fails = policy.weigh(reasons, policy.MISSING) if reasons else (Confidence.SAFE, True)
         dep = self._spelled[add.pair]
         return Finding(
-            Code.MISSING_DEP,
+            Code.NOT_VISIBLE if add.opening else Code.MISSING_DEP,
             str(target.label),
             target.place,
             f"{_uses(modules)} without a dep on {dep}{_only_under(condition)}",
@@ -141,6 +144,7 @@ class _Conclusion:
             module=modules[0] if modules else "",
             evidence=evidence,
             reasons=reasons,
+            detail=str(add.opening) if add.opening else "",
             path=self._way(target.label, (add.pair.dep,)),
             fix="add",
             rescue=add.rescue,

@@ -78,6 +78,7 @@ class Reason(StrEnum):
     RELIED_ON = "a target that gets a module through it cannot be given the dep directly"
     WOULD_CYCLE = "the dep would close a cycle"
     NOT_VISIBLE = "the dep is not visible from the target"
+    VISIBILITY = "the dep would have to be made visible to the target"
     TEST_ONLY = "the dep is test-only and the target is not"
     AVOIDED = "what provides the module is marked as nothing to depend on"
     DANGLING = "the label that a marker names does not exist"

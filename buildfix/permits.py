@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from typing import NamedTuple
 
-from buildfix import markers
+from buildfix import labels, markers
 from buildfix.buildfile import BuildFile, BuildFileError
 from buildfix.config import Config
 from buildfix.directives import NOTHING, Directives
@@ -17,9 +17,11 @@ from buildfix.labels import Label
 from buildfix.order import Order
 from buildfix.policy import DEFAULT, Policy
 from buildfix.sites import AddPlace, AttributeSite, Element, Sites
+from buildfix.spelling import Speller
 from buildfix.targets import Target, TargetGraph
 
 _HEAD_BYTES = 2_000
+_PRIVATE = "//visibility:private"
 
 
 class Refusal(NamedTuple):
@@ -27,6 +29,18 @@ class Refusal(NamedTuple):
 
     reason: Reason
     detail: str = ""
+
+
+class Opening(NamedTuple):
+    """The entry `text` that a provider's visibility has to have, where it goes, and the entries that it replaces."""
+
+    provider: Label
+    text: str
+    place: AddPlace
+    replaced: tuple[Element, ...] = ()
+
+    def __str__(self) -> str:
+        return f'its visibility at {self.place.file}:{self.place.line} needs "{self.text}"'
 
 
 class Permits:
@@ -42,6 +56,7 @@ class Permits:
     ) -> None:
         self._policy = policy
         self._directives = directives
+        self._speller = Speller(graph)
         self._graph = graph
         self._sites = sites
         self._config = config
@@ -85,6 +100,26 @@ class Permits:
             if refusal is not None:
                 return refusal
         return entries
+
+    def open(self, provider: Target, user: Target) -> Opening | Refusal:
+        """The change that makes a target visible to another one, if its visibility is a list of its own."""
+        refusal = next(iter(self.marks(provider)), None)
+        if refusal is not None:
+            return refusal
+        site = self._sites.locate(provider.leaf, "visibility")
+        place = self._sites.adds(site)
+        if not isinstance(place, AddPlace):
+            return Refusal(place.reason, place.words)
+        if place.kind != "list" or not self.owners(place) <= set(self._graph.kin(provider.label)):
+            words = f"{place.file}:{place.line}: {provider.label} has no list of its own for its visibility"
+            return Refusal(Reason.NOT_EDITABLE, words)
+        spelling = labels.split(self._speller.spell(user.label, provider, place.texts))
+        if spelling is None or spelling.prefix is None:
+            return Refusal(Reason.NOT_EDITABLE, f"{place.file}:{place.line}")
+        name = "__pkg__" if self._graph.workspace.dialect == "bazel" else user.label.name
+        alone = tuple(e for e in site.elements if e.text == _PRIVATE)  # it may not stand beside others
+        text = f"{spelling.prefix}//{spelling.package}:{name}"
+        return self._file(place.file) or Opening(provider.label, text, place, alone)
 
     def entries(self, target: Target, dep: Label) -> tuple[Element, ...]:
         """All entries that name `dep`, whether they may go or not."""

@@ -15,6 +15,7 @@ Judgement = tuple[Confidence, bool]
 MISSING: Mapping[Reason, Judgement] = {
     Reason.GUESSED: (Confidence.UNSAFE, False),
     Reason.GUARDED_IMPORT: (Confidence.UNSAFE, False),
+    Reason.VISIBILITY: (Confidence.UNSAFE, True),
     Reason.NO_AUTODEPS: (Confidence.DISPLAY, False),
     Reason.MARKED: (Confidence.DISPLAY, False),
     Reason.CONDITIONAL: (Confidence.DISPLAY, False),

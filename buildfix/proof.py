@@ -62,7 +62,8 @@ def prove(
             return Proven(plan, (), writer.spelled)
         after = rerun.evaluate({change.path: change.after.decode() for change in changes})
         adds, drops = frozenset(plan.all_adds()), frozenset(plan.drops)
-        doubts = verify.verify(known, after, adds, drops, frozenset(plan.singled), reach, plan.accepted())
+        opened = frozenset(plan.opened(known))
+        doubts = verify.verify(known, after, adds, drops, frozenset(plan.singled), opened, reach, plan.accepted())
         if not doubts:
             return Proven(plan, changes, writer.spelled)
         refused.update(_blamed(plan, doubts, known, permits))
@@ -77,7 +78,11 @@ def _blamed(plan: Plan, doubts: tuple[Doubt, ...], known: Knowledge, permits: Pe
         shared = {
             pair
             for pair, add in plan.adds.items()
-            if doubt.target is not None and any(other.target == doubt.target for other in add.also)
+            if doubt.target is not None
+            and (
+                any(other.target == doubt.target for other in add.also)
+                or (add.opening is not None and add.opening.provider in known.graph.kin(doubt.target))
+            )
         } | {
             pair
             for pair, drop in (*plan.drops.items(), *plan.singled.items())
@@ -111,7 +116,12 @@ class _Writer:
             self.spelled[pair] = text
             change = edits.adding(add.place, (text,), order=self._permits.order(target))
             by_file.setdefault(add.place.file, []).append(change)
-            for element in add.moved:
+            if add.opening is not None:
+                by_file.setdefault(add.opening.place.file, []).append(
+                    edits.adding(add.opening.place, (add.opening.text,))
+                )
+                pairs.setdefault(add.opening.place.file, set()).add(pair)
+            for element in (*add.moved, *(add.opening.replaced if add.opening else ())):
                 by_file.setdefault(element.file, []).append(edits.dropping(element))
                 pairs.setdefault(element.file, set()).add(pair)
             pairs.setdefault(add.place.file, set()).add(pair)

@@ -17,7 +17,7 @@ from buildfix.diagnose import Diagnosis, Missing, Unused
 from buildfix.findings import Code, Key, Place, Reason
 from buildfix.knowledge import Knowledge
 from buildfix.labels import Label
-from buildfix.permits import Permits, Refusal
+from buildfix.permits import Opening, Permits, Refusal
 from buildfix.policy import Policy
 from buildfix.reach import Loss, Pair, Reach
 from buildfix.sites import AddPlace, Element
@@ -28,7 +28,8 @@ from buildfix.uses import Need
 @dataclass(frozen=True, slots=True)
 class Add:
     """A dep that the plan adds. `also` are the other targets that the same literal feeds and that gain it with it;
-    `moved` are the entries under a condition that the unconditional one replaces."""
+    `moved` are the entries under a condition that the unconditional one replaces; `opening` is how the dep becomes
+    visible."""
 
     pair: Pair
     place: AddPlace
@@ -36,6 +37,7 @@ class Add:
     rescue: bool = False
     also: tuple[Pair, ...] = ()
     moved: tuple[Element, ...] = ()
+    opening: Opening | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,17 @@ class Plan:
     def all_adds(self) -> tuple[Pair, ...]:
         """Every edge that comes into being, in order."""
         return tuple(dict.fromkeys(p for pair in sorted(self.adds) for p in (pair, *self.adds[pair].also)))
+
+    def opened(self, known: Knowledge) -> Iterator[Pair]:
+        """(target, label) of every change of a visibility list."""
+        for add in self.adds.values():
+            if add.opening is None:
+                continue
+            for one in (add.opening.text, *(element.text for element in add.opening.replaced)):
+                for label in known.graph.kin(add.opening.provider):
+                    entry = known.graph.workspace.resolve(one or "", known.graph.targets[label].folder)
+                    if entry is not None:
+                        yield Pair(label, entry)
 
     def accepted(self) -> frozenset[Label]:
         """The deps that are dropped although they may do more for their dependents than provide modules."""
@@ -134,7 +147,9 @@ class _Decider:
         if missing.provider is None:
             return
         pair = Pair(missing.target, missing.provider)
-        if not self._policy.permits(missing.reasons, policy.MISSING):
+        if missing.reasons == (Reason.NOT_VISIBLE,) and Code.NOT_VISIBLE in self._policy.codes:
+            self._open(pair, missing.spelling)
+        elif not self._policy.permits(missing.reasons, policy.MISSING):
             self._hold(pair, *(Refusal(reason, missing.condition) for reason in missing.reasons))
         elif self._is_known(Code.MISSING_DEP, pair):
             self._hold(pair, Refusal(Reason.KNOWN))
@@ -142,6 +157,19 @@ class _Decider:
             self._move(pair, missing.condition)
         else:
             self._add(pair, missing.spelling, rescue=False)
+
+    def _open(self, pair: Pair, spelling: str) -> None:
+        """Plan to make a dep visible and add it, if that is asked for and only one list has to change."""
+        targets = self._known.graph.targets
+        opening = self._permits.open(targets[pair.dep], targets[pair.target])
+        if isinstance(opening, Refusal):
+            self._hold(pair, Refusal(Reason.NOT_VISIBLE, opening.detail))
+        elif not self._policy.permits((Reason.VISIBILITY,), policy.MISSING):
+            self._hold(pair, Refusal(Reason.VISIBILITY, str(opening)))
+        elif self._is_known(Code.NOT_VISIBLE, pair):
+            self._hold(pair, Refusal(Reason.KNOWN))
+        else:
+            self._add(pair, spelling, rescue=False, opening=opening)
 
     def _move(self, pair: Pair, condition: str) -> None:
         """Plan to declare unconditionally what is declared under a condition only: never in both places."""
@@ -174,7 +202,14 @@ class _Decider:
                     todo.append(edge.label)
         return None
 
-    def _add(self, pair: Pair, spelling: str, rescue: bool, moved: tuple[Element, ...] = ()) -> bool:
+    def _add(
+        self,
+        pair: Pair,
+        spelling: str,
+        rescue: bool,
+        moved: tuple[Element, ...] = (),
+        opening: Opening | None = None,
+    ) -> bool:
         """Plan an add, if nothing speaks against it; says whether it is planned."""
         if pair in self._adds:
             return True
@@ -196,7 +231,7 @@ class _Decider:
                 return False
             also.append(Pair(label, pair.dep))
         self._held.pop(pair, None)
-        self._adds[pair] = Add(pair, place, spelling, rescue, tuple(also), moved)
+        self._adds[pair] = Add(pair, place, spelling, rescue, tuple(also), moved, opening)
         return True
 
     def _may_rescue(self, pair: Pair) -> bool:

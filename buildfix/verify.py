@@ -32,14 +32,17 @@ def verify(
     adds: frozenset[Pair],
     drops: frozenset[Pair],
     singled: frozenset[Pair],
+    opened: frozenset[Pair],
     reach: Reach,
     accepted: frozenset[Label] = frozenset(),
 ) -> tuple[Doubt, ...]:
-    """Everything in which the evaluated edits differ from the plan; () is the proof. `accepted` as in Reach.losses."""
+    """Everything in which the evaluated edits differ from the plan; () is the proof. `accepted` as in Reach.losses,
+    `opened` are the labels that a target's visibility gains or loses."""
     return (
         *_errors(before, after),
-        *_targets(before, after, adds, drops, singled),
+        *_targets(before, after, adds, drops, singled | opened),
         *_losses(before, after, reach, accepted),
+        *_hidden(after, adds),
         *_again(after, adds, drops, singled),
     )
 
@@ -150,6 +153,14 @@ def _losses(before: Knowledge, after: Knowledge, reach: Reach, accepted: frozens
     for label, module in reach.lost_in(after, accepted):
         target = before.graph.targets[label]
         yield Doubt(label, target.folder, f"it would no longer reach {module}")
+
+
+def _hidden(after: Knowledge, adds: frozenset[Pair]) -> Iterator[Doubt]:
+    targets = after.graph.targets
+    for pair in sorted(adds):
+        provider, target = targets.get(pair.dep), targets.get(pair.target)
+        if provider is not None and target is not None and not after.graph.visible(provider, target):
+            yield Doubt(pair.target, target.folder, f"the dep {pair.dep} is not visible")
 
 
 def _again(
