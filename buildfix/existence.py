@@ -39,6 +39,10 @@ class Existence:
             found.setdefault(target.folder, []).append(target)
         return {folder: tuple(targets) for folder, targets in found.items()}
 
+    @cached_property
+    def _makers(self) -> frozenset[Label]:
+        return frozenset(self._known.graph.outputs.values())
+
     def in_package(self, folder: str) -> tuple[Target, ...]:
         """The targets of a package."""
         return self._by_folder.get(folder, ())
@@ -120,8 +124,7 @@ class Existence:
         """Whether a target makes modules whose names it does not say."""
         if not target.rule.python or not has_made_sources(target) or target.unknown:
             return _may_provide(target)
-        makers = frozenset(self._known.graph.outputs.values())
-        return any(src.path is None and src.label not in makers for src in target.srcs)
+        return any(src.path is None and src.label not in self._makers for src in target.srcs)
 
 
 def _file_names(call: Call) -> frozenset[str]:

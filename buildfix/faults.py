@@ -161,7 +161,7 @@ def doubled(target: Target, known: Knowledge) -> dict[Label, tuple[str, ...]]:
 
 def _orphan(target: Target, known: Knowledge) -> Iterator[Fault]:
     graph = known.graph
-    if target.rule.role is not Role.LIBRARY or not target.has_sources or graph.unseen & _reaches(target, known):
+    if target.rule.role is not Role.LIBRARY or not target.has_sources or _may_have_unseen_users(target, graph):
         return
     if any(graph.users.get(label) for label in graph.kin(target.label)):
         return
@@ -176,11 +176,10 @@ def _is_named(label: Label, known: Knowledge) -> bool:
     return any(label in uses.labels for uses in known.uses.values())
 
 
-def _reaches(target: Target, known: Knowledge) -> frozenset[str]:
-    """The folders of packages that may have a dep on a target: its own, and all if they may."""
-    if known.graph.is_public(target):
-        return frozenset(package.path for package in known.graph.packages)
-    return frozenset((target.folder,))
+def _may_have_unseen_users(target: Target, graph: TargetGraph) -> bool:
+    """Whether a package of which not every target is known may have a dep on it."""
+    everywhere = graph.is_public(target) or target.argument("visibility") is None
+    return bool(graph.unseen) if everywhere else target.folder in graph.unseen
 
 
 _FOR_TESTS = re.compile(
@@ -191,7 +190,7 @@ _FOR_TESTS = re.compile(
 def _test_only(target: Target, known: Knowledge) -> Iterator[Fault]:
     """A library that does not look like a helper of tests, although only tests use it."""
     graph = known.graph
-    if target.rule.role is not Role.LIBRARY or graph.testonly(target) or _FOR_TESTS.search(_path(target.label)):
+    if target.rule.role is not Role.LIBRARY or _is_test(target, graph) or _may_have_unseen_users(target, graph):
         return
     labels = tuple(dict.fromkeys(user for label in graph.kin(target.label) for user in graph.users.get(label, ())))
     users = [graph.targets[label] for label in labels if label not in graph.kin(target.label)]
