@@ -13,6 +13,7 @@ from pathlib import Path
 
 from buildfix import (
     baseline,
+    byname,
     conclude,
     diagnose,
     directives,
@@ -144,6 +145,8 @@ def request(space: Workspace, config: Config, options: Options, overlay: Mapping
         do=("evaluate",) if overlay is not None else ("evaluate", "scan"),
         ignore=space.ignore,
         marker_words=markers.MARKER_WORDS,
+        callee_words=tuple(byname.CALLEES),
+        holder_words=byname.HOLDERS,
         jobs=options.jobs,
     )
 
@@ -196,7 +199,7 @@ def know(
     said = basis.directives if basis else directives.read(_ruled_by_gazelle(facts, space), _reader(space))
     roots = basis.modules.roots if basis else config.import_roots or _learnt_roots(facts, space, said)
     found = modules.build(graph, facts.sources, roots)
-    used = uses.collect(graph, found, _same_uses(graph, found, basis), said)
+    used = uses.collect(graph, found, config, said, _same_uses(graph, found, basis))
     return Knowledge(
         graph=graph,
         modules=found,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from buildfix import policy
+from buildfix.contexts import Need
 from buildfix.diagnose import Diagnosis, Missing, NotAnalysed, Unused
 from buildfix.faults import Fault
 from buildfix.findings import Code, Confidence, Dependent, Evidence, Finding, Place, Reason
@@ -19,7 +20,6 @@ from buildfix.proof import Proven
 from buildfix.reach import Loss, Pair, Reach
 from buildfix.repair import Add
 from buildfix.targets import Target
-from buildfix.uses import Need
 
 # What keeps a missing dep from being added may be a finding of its own kind.
 _MISSING_CODES: Mapping[Reason, Code] = {

@@ -45,6 +45,8 @@ class Config:
     third_party: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     kinds: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     type_checking: Literal["ignore", "require"] = "ignore"
+    conftest: Literal["keep", "require", "ignore"] = "keep"
+    pytest_plugins: tuple[str, ...] = ()
     noautodeps: Literal["rescue", "untouched", "ignore"] = "rescue"
     generated_files: Literal["report", "edit"] = "report"
     public_targets: Literal["repair", "report"] = "repair"
@@ -196,6 +198,8 @@ _KEYS: dict[str, Callable[[_Reader, yaml.Node], Any]] = {
     "third_party": lambda r, n: r.string_map(n),
     "kinds": lambda r, n: r.string_map(n),
     "type_checking": lambda r, n: r.choice("ignore", "require")(n),
+    "conftest": lambda r, n: r.choice("keep", "require", "ignore")(n),
+    "pytest_plugins": lambda r, n: r.strings(n),
     "noautodeps": lambda r, n: r.choice("rescue", "untouched", "ignore")(n),
     "generated_files": lambda r, n: r.choice("report", "edit")(n),
     "public_targets": lambda r, n: r.choice("repair", "report")(n),

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from buildfix import markers
+from buildfix.contexts import Need
 from buildfix.engine import Package, Problem
 from buildfix.faults import Fault
 from buildfix.findings import Evidence, Place, Reason
@@ -19,7 +20,7 @@ from buildfix.labels import Label
 from buildfix.rules import Role
 from buildfix.targets import Edge, Target
 from buildfix.thirdparty import described, normal
-from buildfix.uses import Need, TargetUses
+from buildfix.uses import TargetUses
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +212,8 @@ _RANK = {Role.LIBRARY: 0, Role.EXTENSION: 1, Role.GENERATED: 1, Role.PREBUILT: 1
 
 def choose(target: Target, module: str, evidence: tuple[Evidence, ...], known: Knowledge) -> Missing:
     """The provider that a missing dep would name: visible, not to be avoided, library before binary before test, what
-    is reached today, the same package before the nearest, what most others name; or none, with the choices."""
+    is reached today, what the import root decides, the same package before the nearest, what most others name; or none,
+    with the choices."""
     targets = known.graph.targets
     providers = [targets[label] for label in known.modules.providers.get(module, ()) if label != target.label]
     if not providers:
@@ -232,6 +234,11 @@ def choose(target: Target, module: str, evidence: tuple[Evidence, ...], known: K
     best = _least(wanted, lambda p: _RANK.get(p.rule.role, 4))
     if len(best) > 1:  # the one by which it gets the module today: another would put a second copy beside it
         best = _least(best, lambda p: not graph.path(target.label, frozenset([p.label])))
+    if len(best) > 1:
+        here = known.modules.on_path(target, best, module)
+        if not here:
+            return _refused(target, module, evidence, best, Reason.AMBIGUOUS)
+        best = here
     best = _least(best, lambda p: -nearness(p.label, target.label))
     if len(best) > 1:
         best = _preferred(best, module, known)
@@ -310,11 +317,10 @@ def _unused(target: Target, uses: TargetUses, known: Knowledge) -> Iterator[Unus
 
 def _imports_any(modules: tuple[str, ...], uses: TargetUses) -> bool:
     """Whether any import from outside the repository is at, below or above one of the modules, or one that these
-    describe."""
-    return any(
-        f"{name}.".startswith(f"{module}.") or f"{module}.".startswith(f"{name}.")
-        for name in (*uses.externals, *uses.unresolved)
-        for module in map(described, modules)
+    describe; or a string is at or below one."""
+    inside = tuple(f"{described(module)}." for module in modules)
+    return any(f"{name}.".startswith(inside) for name in (*uses.externals, *uses.unresolved, *uses.named)) or any(
+        module.startswith(f"{name}.") for name in (*uses.externals, *uses.unresolved) for module in inside
     )
 
 

@@ -146,7 +146,7 @@ class DynamicCall(NamedTuple):
     callee: str
     line: int
     argument: str
-    form: Literal["const", "prefix", "unknown", "none"]
+    form: Literal["const", "prefix", "unknown", "none", "value"]
 
 
 class Chain(NamedTuple):
@@ -258,6 +258,8 @@ class Request(msgspec.Struct, frozen=True):
     packages: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
     ignore: tuple[str, ...] = ()
     marker_words: tuple[str, ...] = ()
+    callee_words: tuple[str, ...] = ()
+    holder_words: tuple[str, ...] = ()
     limits: Limits = Limits()
     jobs: int = 0
     version: int = PROTOCOL_VERSION

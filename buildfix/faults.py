@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from buildfix import values
+from buildfix.contexts import Need
 from buildfix.existence import Existence
 from buildfix.findings import Code, Evidence, Place
 from buildfix.knowledge import Knowledge
 from buildfix.labels import Label
 from buildfix.rules import Role
 from buildfix.targets import Target, TargetGraph
-from buildfix.uses import Need
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from buildfix import markers
+from buildfix.contexts import Need
 from buildfix.diagnose import Diagnosis
 from buildfix.engine import Source
 from buildfix.faults import Fault
@@ -17,7 +18,7 @@ from buildfix.knowledge import Knowledge
 from buildfix.permits import Permits, Refusal
 from buildfix.reach import Pair
 from buildfix.targets import Target
-from buildfix.uses import Need, ignores
+from buildfix.uses import ignores
 
 
 def find(

@@ -6,6 +6,7 @@ importable under a name (`executorch.exir` is the folder `exir`), that prefix is
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -14,10 +15,11 @@ from typing import NamedTuple
 
 from buildfix import stdlib
 from buildfix.config import ImportRoot
+from buildfix.contexts import Need, need_of, typing_names
 from buildfix.engine import Import, Source
 from buildfix.labels import Label
-from buildfix.rules import Role
-from buildfix.targets import Src, Target, TargetGraph
+from buildfix.provides import module_of, names_of_path, normal, provided
+from buildfix.targets import Target, TargetGraph
 from buildfix.workspace import Workspace
 
 
@@ -67,9 +69,14 @@ class Modules:
 
     def below(self, prefix: str) -> Iterator[str]:
         """The provided modules at or below a dotted prefix."""
-        for module in self.providers:
-            if module == prefix or module.startswith(prefix + "."):
-                yield module
+        if prefix in self.providers:
+            yield prefix
+        start, end = (bisect_left(self._sorted, f"{prefix}{sign}") for sign in "./")  # what follows "." is "/"
+        yield from self._sorted[start:end]
+
+    @cached_property
+    def _sorted(self) -> list[str]:
+        return sorted(self.providers)
 
     def ending(self, dotted: str) -> tuple[str, ...]:
         """The modules whose name ends like a dotted name that is itself none."""
@@ -93,13 +100,10 @@ class Modules:
 
     def resolve(self, statement: Import, package: str) -> Resolution:
         """What an imported name stands for, seen from a file whose package is the dotted `package`."""
-        module = statement.module
+        module = absolute(statement.module, statement.level, package)
         if statement.level:
-            base = package.split(".") if package else []
-            kept = base[: len(base) - (statement.level - 1)]
-            if statement.level - 1 > len(base):
-                return Resolution(unresolved="." * statement.level + module)
-            module = ".".join((*kept, module) if module else kept)
+            if statement.level - 1 > (package.count(".") + 1 if package else 0):
+                return Resolution(unresolved="." * statement.level + statement.module)
         elif stdlib.has(module):
             return self._standard(module, statement.name)
         if not statement.name:
@@ -165,12 +169,52 @@ class Modules:
 
     def package_of(self, path: str) -> str:
         """The dotted package from which a file's relative imports count, by its place below the first import root."""
-        name = next(_names_of_path(path, self.roots), "")
+        name = next(names_of_path(path, self.roots), "")
         return name if path.endswith(("__init__.py", "__init__.pyi")) else name.rpartition(".")[0]
 
     def names_of(self, path: str) -> tuple[str, ...]:
         """The module names of a file, by its place below the import roots."""
-        return tuple(_names_of_path(path, self.roots))
+        return tuple(names_of_path(path, self.roots))
+
+    def modules_of(self, path: str) -> tuple[str, ...]:
+        """All module names of a file, by its place and as targets name it."""
+        return tuple(dict.fromkeys((*self.names_of(path), *self._placed_names.get(path, ()))))
+
+    @cached_property
+    def _placed_names(self) -> Mapping[str, tuple[str, ...]]:
+        found: dict[str, tuple[str, ...]] = {}
+        for (_, path), names in self.placed.items():
+            found[path] = (*found.get(path, ()), *names)
+        return found
+
+    def on_path(self, user: Target, providers: list[Target], module: str) -> list[Target]:
+        """Of the providers of a module, those whose file it is for `user`.
+
+        Where import roots each have a module of that name, the roots that `user` itself puts on the path decide, then
+        the import roots that it lies in; the list is empty if none of them has one.
+        """
+        homes = {provider.label: self._homes(provider, module) for provider in providers}
+        if len(frozenset().union(*homes.values())) < 2 or not all(homes.values()):
+            return providers
+        own = {normal(f"{user.folder}/{folder}") for folder in user.strings("imports")}
+        around = {root.path for root in self.roots if f"{user.folder}/".startswith(f"{root.path}/".lstrip("/"))}
+        for root in (*sorted(own), *sorted(around, reverse=True)):
+            inside = f"{root}/" if root else ""
+            found = [
+                provider
+                for provider in providers
+                if any(
+                    home.startswith(inside) and module_of(home[len(inside) :]) == module
+                    for home in homes[provider.label]
+                )
+            ]
+            if found:
+                return found
+        return []
+
+    def _homes(self, provider: Target, module: str) -> frozenset[str]:
+        paths = (src.path for src in provider.srcs if src.path is not None)
+        return frozenset(path for path in paths if module in self.placed.get((provider.label, path), ()))
 
     def owned(self, target: Target) -> frozenset[str]:
         """The modules that a target provides itself."""
@@ -180,8 +224,9 @@ class Modules:
 def _bindings(source: Source, module: str) -> dict[str, bool]:
     """The names that an `__init__` binds, with whether that is something else than the submodule of that name."""
     bound = dict.fromkeys(source.names, True)
+    names = typing_names(source)
     for statement in source.imports:
-        if _type_checking_only(source, statement.block):
+        if need_of(source, statement, names) is Need.TYPE_CHECKING:
             continue
         if statement.name and statement.name != "*":
             own = (statement.level == 1 and not statement.module) or statement.module == module
@@ -193,36 +238,30 @@ def _bindings(source: Source, module: str) -> dict[str, bool]:
     return bound
 
 
-def _type_checking_only(source: Source, block: int) -> bool:
-    while block >= 0:
-        kind, head, parent, _ = source.blocks[block]
-        if kind in ("if", "elif") and head.endswith("TYPE_CHECKING") and not head.startswith("not "):
-            return True
-        block = parent
-    return False
-
-
 def build(graph: TargetGraph, sources: Iterable[Source], roots: tuple[ImportRoot, ...]) -> Modules:
     """Name every file and every provided module of the repository, below each import root."""
     by_path = {source.path: source for source in sources}
     files: dict[str, list[str]] = {}
     for path in by_path:
-        for name in _names_of_path(path, roots):
+        for name in names_of_path(path, roots):
             files.setdefault(name, []).append(path)
     providers: dict[str, list[Label]] = {}
+    stubs: dict[str, list[Label]] = {}
     of_target: dict[Label, frozenset[str]] = {}
     placed: dict[tuple[Label, str], tuple[str, ...]] = {}
     for label, target in sorted(graph.targets.items()):
-        names = dict(_provided(target, graph.workspace, roots))
-        for src, modules in names.items():
-            if src.path is not None:
-                key = (label, src.path)
-                placed[key] = tuple(dict.fromkeys((*placed.get(key, ()), *modules)))
-        own = dict.fromkeys(module for modules in names.values() for module in modules)
+        own: dict[str, bool] = {}
+        for place, modules, stub in provided(target, graph, roots):
+            if place is not None:
+                placed[label, place] = tuple(dict.fromkeys((*placed.get((label, place), ()), *modules)))
+            for module in modules:
+                own[module] = own.get(module, True) and stub
         if own:
             of_target[label] = frozenset(own)
-            for module in own:
-                providers.setdefault(module, []).append(label)
+        for module, stub in own.items():
+            (stubs if stub else providers).setdefault(module, []).append(label)
+    for name, owners in stubs.items():  # where there is code, a stub does not stand for it
+        providers.setdefault(name, owners)
     everything = {**files, **providers}
     folders = frozenset(parent for module in everything for parent in _ancestors(module))
     return Modules(
@@ -242,10 +281,18 @@ def _tops(graph: TargetGraph) -> dict[str, tuple[Label, ...]]:
     found: dict[str, list[Label]] = {}
     for target in graph.python:
         for folder in target.strings("imports"):
-            top = _normal(f"{target.folder}/{folder}").replace("/", ".")
+            top = normal(f"{target.folder}/{folder}").replace("/", ".")
             if top:
                 found.setdefault(top, []).append(target.label)
     return {top: tuple(dict.fromkeys(labels)) for top, labels in sorted(found.items())}
+
+
+def absolute(module: str, level: int, package: str) -> str:
+    """The dotted name of a module that is imported with `level` dots in a package."""
+    if not level:
+        return module
+    parts = package.split(".") if package else []
+    return ".".join((*parts[: max(len(parts) - level + 1, 0)], *([module] if module else ())))
 
 
 def _init_first(path: str) -> tuple[bool, bool, str]:
@@ -257,66 +304,6 @@ def _ancestors(module: str) -> Iterator[str]:
     while "." in module:
         module = module.rpartition(".")[0]
         yield module
-
-
-def module_of(path: str) -> str:
-    """The dotted name of a file's path: `a/b/__init__.py` is `a.b`; "" if it cannot be imported by name."""
-    stem = path.rsplit(".", 1)[0]
-    if stem.endswith("/__init__") or stem == "__init__":
-        stem = stem[: -len("__init__")].rstrip("/")
-    return stem.replace("/", ".")
-
-
-def _names_of_path(path: str, roots: tuple[ImportRoot, ...]) -> Iterator[str]:
-    for root in roots:
-        if root.path and not path.startswith(root.path + "/"):
-            continue
-        inner = module_of(path[len(root.path) :].lstrip("/"))
-        name = f"{root.prefix}.{inner}" if root.prefix and inner else root.prefix or inner
-        if name:
-            yield name
-
-
-def _provided(
-    target: Target, workspace: Workspace, roots: tuple[ImportRoot, ...]
-) -> Iterator[tuple[Src, tuple[str, ...]]]:
-    """(source, module names) of a target, and (a pseudo-source, module names) of what it makes."""
-    for src in target.srcs:
-        if src.inner.endswith((".py", ".pyi")):
-            names = dict.fromkeys(_placed(target, src.inner, workspace, roots))
-            yield src, tuple(name for name in names if name)
-    if target.rule.role is Role.EXTENSION:
-        stem = target.argument("module_name") or target.label.name
-        if isinstance(stem, str):
-            names = dict.fromkeys(_placed(target, stem.replace(".", "/") + ".so", workspace, roots))
-            yield Src(None, target.label, stem), tuple(names)
-
-
-def _placed(target: Target, inner: str, workspace: Workspace, roots: tuple[ImportRoot, ...]) -> Iterator[str]:
-    base = target.argument("base_module")
-    if isinstance(base, str):
-        yield ".".join(part for part in (base, module_of(inner)) if part)
-        return
-    path = f"{target.folder}/{inner}" if target.folder else inner
-    for folder in target.strings("imports"):
-        own = _normal(f"{target.folder}/{folder}")
-        if own == "" or path.startswith(own + "/"):
-            yield module_of(path[len(own) :].lstrip("/"))
-    cell = workspace.cell_of(target.folder)
-    if cell.path:  # a cell, or a Bazel repository within the tree, is an import root of its own
-        yield module_of(path[len(cell.path) :].lstrip("/"))
-    yield from _names_of_path(path, roots)
-
-
-def _normal(path: str) -> str:
-    parts: list[str] = []
-    for part in path.split("/"):
-        if part == "..":
-            if parts:
-                parts.pop()
-        elif part not in ("", "."):
-            parts.append(part)
-    return "/".join(parts)
 
 
 def learn_roots(sources: Iterable[Source], workspace: Workspace, name_hints: frozenset[str]) -> tuple[ImportRoot, ...]:

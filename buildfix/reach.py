@@ -10,12 +10,12 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from buildfix.contexts import Need
 from buildfix.findings import Place
 from buildfix.knowledge import Knowledge, import_only
 from buildfix.labels import Label
 from buildfix.rules import Role
 from buildfix.targets import Target, TargetGraph
-from buildfix.uses import Need
 
 
 class Pair(NamedTuple):

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from buildfix import diagnose, policy
+from buildfix.contexts import Need
 from buildfix.diagnose import Diagnosis, Missing, Unused
 from buildfix.findings import Code, Key, Place, Reason
 from buildfix.knowledge import Knowledge
@@ -22,7 +23,6 @@ from buildfix.policy import Policy
 from buildfix.reach import Loss, Pair, Reach
 from buildfix.sites import AddPlace, Element
 from buildfix.targets import Target
-from buildfix.uses import Need
 
 
 @dataclass(frozen=True, slots=True)
@@ -460,4 +460,6 @@ def _why(loss: Loss) -> tuple[Reason, str]:
         return Reason.EVIDENCE, f"{loss.user} uses {what} and gets it only from those that depend on it"
     if not loss.module:
         return Reason.NOT_IMPORT_ONLY, f"{loss.target} gets {what} through it"
+    if loss.need < Need.GUARDED:  # nobody would declare it
+        return Reason.EVIDENCE, f"{loss.target} gets {what} through it"
     return Reason.RELIED_ON, f"{loss.target} gets {what} through it"

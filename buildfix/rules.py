@@ -33,6 +33,8 @@ class Rule:
     `srcs`, `deps` and so on name attributes. `deps` may be edited; `fixed_deps` count as deps and are never edited;
     `partial_deps` hold deps that apply under a condition. `imports_only` is true where a target of the kind can do
     nothing for its dependents but provide modules. `dependable` says whether a Python target may depend on it.
+    `makes` are the modules that it makes of each of its files that end in `made_from`, `{}` being the file's stem; a
+    kind that generates and says nothing here makes modules that nobody knows.
     """
 
     kind: str
@@ -45,6 +47,8 @@ class Rule:
     resources: tuple[str, ...] = ("resources", "data")
     imports_only: bool = False
     dependable: bool = True
+    made_from: str = ""
+    makes: tuple[str, ...] = ()
     guessed: bool = False
     known: bool = True
 
@@ -82,6 +86,10 @@ def _bazel(kind: str, role: Role, **changes: object) -> Rule:
     return replace(rule, **changes)  # type: ignore[arg-type]
 
 
+def _generated(kind: str, made_from: str, *makes: str, role: Role = Role.GENERATED) -> Rule:
+    return _bazel(kind, role, srcs=(), deps="", fixed_deps=("deps",), made_from=made_from, makes=makes)
+
+
 def _other(kind: str, role: Role = Role.OTHER) -> Rule:
     return Rule(kind, role, python=False, srcs=(), fixed_deps=_OTHER_FIXED, resources=())
 
@@ -99,15 +107,23 @@ _TABLE: tuple[Rule, ...] = (
     _buck("cpp_python_extension", Role.EXTENSION, srcs=(), deps="", fixed_deps=("deps", *_BUCK_FIXED)),
     _buck("cxx_python_extension", Role.EXTENSION, srcs=(), deps="", fixed_deps=("deps", *_BUCK_FIXED)),
     _buck("rust_python_extension", Role.EXTENSION, srcs=(), deps="", fixed_deps=("deps", *_BUCK_FIXED)),
-    _buck("cython_library", Role.EXTENSION, srcs=(), deps="", fixed_deps=("deps", *_BUCK_FIXED)),
+    _buck("python_extension", Role.EXTENSION, srcs=(), deps="", fixed_deps=("deps", *_BUCK_FIXED)),
     _buck("prebuilt_python_library", Role.PREBUILT, srcs=(), deps="", fixed_deps=("deps", *_BUCK_FIXED)),
     _bazel("py_library", Role.LIBRARY),
     _bazel("py_binary", Role.BINARY),
     _bazel("py_test", Role.TEST),
     _bazel("py_pytest_test", Role.TEST),
     _bazel("pytest_test", Role.TEST),
-    _bazel("py_proto_library", Role.GENERATED, srcs=(), deps="", fixed_deps=("deps",)),
-    _bazel("py_grpc_library", Role.GENERATED, srcs=(), deps="", fixed_deps=("deps",)),
+    _generated("py_proto_library", ".proto", "{}_pb2"),
+    _generated("python_proto_library", ".proto", "{}_pb2"),
+    _generated("py_grpc_library", ".proto", "{}_pb2_grpc"),
+    _generated("python_grpc_library", ".proto", "{}_pb2", "{}_pb2_grpc"),
+    _generated("py_thrift_library", ".thrift", "{}", "{}/ttypes", "{}/constants"),
+    _generated("python_thrift_library", ".thrift", "{}", "{}/ttypes", "{}/constants"),
+    _generated("flatbuffer_py_library", ".fbs"),
+    _generated("py_flatbuffer_library", ".fbs"),
+    _generated("cython_library", ".pyx", "{}", role=Role.EXTENSION),
+    _generated("pyx_library", ".pyx", "{}", role=Role.EXTENSION),
     _bazel("py_extension", Role.EXTENSION, srcs=(), deps="", fixed_deps=("deps",)),
     _bazel("pybind_extension", Role.EXTENSION, srcs=(), deps="", fixed_deps=("deps",)),
     _bazel("nanobind_extension", Role.EXTENSION, srcs=(), deps="", fixed_deps=("deps",)),

@@ -60,7 +60,13 @@ class Sites:
             return Blocked(Reason.NOT_EDITABLE, site.problem, site.file, site.line)
         places = list(self._places(site))
         if not places:
-            words = f"{site.file}:{site.line}: {site.written.kind} takes no {site.attribute}"
+            text = isinstance(site.written.args.get(site.attribute), str)
+            problem = (
+                f"{site.attribute} is a string, not a list"
+                if text
+                else f"{site.written.kind} takes no {site.attribute}"
+            )
+            words = f"{site.file}:{site.line}: {problem}"
             return Blocked(Reason.NOT_EDITABLE, words, site.file, site.line)
         families = self._families(site)
         for family in families:

@@ -224,7 +224,8 @@ class _Builder:
     def _plain(self, entry: values.Entry, folder: str) -> Src:
         if labels.looks_like_label(entry.text):
             label = self.workspace.resolve(entry.text, folder)
-            inner = label.name if label else entry.text
+            named = labels.split(entry.text)
+            inner = f"{label.name}{named.sub if named else ''}" if label else entry.text
             path = self._file_of(label)
             return Src(path, label if path is None else None, inner, entry.condition)
         return Src(_under(folder, entry.text), None, entry.text, entry.condition)

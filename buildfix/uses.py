@@ -1,36 +1,27 @@
 """Per target: the modules that it must have, and those for which there is evidence that it uses them.
 
-What must be there and is not is a missing dep; what has any evidence is never an unused one. The table `_CONTEXTS`
-says what an import's surroundings make of it.
+What must be there and is not is a missing dep; what has any evidence is never an unused one.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from enum import IntEnum
 
+from buildfix import byname, markers, values
 from buildfix import labels as label_text
-from buildfix import markers, values
+from buildfix.byname import Kind
+from buildfix.config import Config
+from buildfix.contexts import Need, need_of, typing_names
 from buildfix.directives import Directives
 from buildfix.engine import Import, Source
 from buildfix.findings import Evidence, Place
 from buildfix.labels import Label
-from buildfix.modules import Modules, Resolution
+from buildfix.modules import Modules, Resolution, absolute
+from buildfix.provides import normal
 from buildfix.rules import Role
 from buildfix.targets import NO_REFS, Target, TargetGraph
 from buildfix.workspace import Workspace
-
-
-class Need(IntEnum):
-    """How firmly a module is needed, from mere evidence to a plain import."""
-
-    IMPLIED = 0  # it runs along: the `__init__` of a parent package
-    MENTIONED = 1
-    TYPE_CHECKING = 2
-    GUARDED = 3
-    MUST = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +33,8 @@ class TargetUses:
     `labels` are labels that sources name; `provided` maps a module to the label that a marker names as its provider,
     `spelled` that label to how it is written there; `declared` are the labels that a marker says it depends on;
     `externals` maps dotted names that are not the repository's to where they are imported; `unresolved` the ones that
-    look first-party and exist nowhere. `broken` sources could not be read; `dynamic` holds the places of imports by
-    value. `frozen` sources ask for no proposals.
+    look first-party and exist nowhere; `named` is what strings name that may be modules from elsewhere. `broken` sources
+    could not be read; `dynamic` holds the places of imports by value. `frozen` sources ask for no proposals.
     """
 
     needs: Mapping[str, tuple[Need, tuple[Evidence, ...]]]
@@ -55,70 +46,14 @@ class TargetUses:
     spelled: Mapping[Label, str] = field(default_factory=dict)
     declared: Mapping[Label, Evidence] = field(default_factory=dict)
     unresolved: Mapping[str, tuple[Need, tuple[Evidence, ...]]] = field(default_factory=dict)
+    named: tuple[str, ...] = ()
     broken: tuple[Source, ...] = ()
     missing: tuple[str, ...] = ()
     dynamic: tuple[Evidence, ...] = ()
     frozen: bool = False
 
 
-# --- what an import's surroundings make of it ------------------------------------------------------------------------
-
-_IMPORT_ERRORS = re.compile(r"\b(ImportError|ModuleNotFoundError|Exception|BaseException)\b")
-_GUARDS = re.compile(
-    r"\bsys\s*\.\s*(platform|version_info|version|implementation|maxsize)\b|\bplatform\s*\.\s*\w+|\bos\s*\.\s*(name|uname)\b"
-    r"|\bfind_spec\b|\bPY[23]\b|\bsix\s*\.\s*PY|\bis_(fbcode|oss|xplat)\b|\b(IS|ON)_(WINDOWS|LINUX|MACOS|DARWIN)\b"
-)
-_TYPING = re.compile(r"(?:[\w.]+\.)?\bTYPE_CHECKING\b|\bMYPY\b")
-
-
-def _if_need(head: str, typing_names: frozenset[str]) -> Need:
-    words = set(re.findall(r"\w+", head))
-    if _TYPING.search(head) or words & typing_names:
-        return Need.MUST if re.match(r"\(*\s*not\b", head) else Need.TYPE_CHECKING
-    return Need.GUARDED if _GUARDS.search(head) else Need.MUST
-
-
-def _else_need(head: str, typing_names: frozenset[str]) -> Need:
-    words = set(re.findall(r"\w+", head))
-    if _TYPING.search(head) or words & typing_names:
-        return Need.TYPE_CHECKING if re.match(r"\(*\s*not\b", head) else Need.MUST
-    return Need.GUARDED if _GUARDS.search(head) else Need.MUST
-
-
-def _handlers(head: str, _: frozenset[str]) -> Need:
-    return Need.GUARDED if _IMPORT_ERRORS.search(head) else Need.MUST
-
-
-def _suppressed(head: str, _: frozenset[str]) -> Need:
-    return Need.GUARDED if "suppress" in head and _IMPORT_ERRORS.search(head) else Need.MUST
-
-
-_CONTEXTS: Mapping[str, Callable[[str, frozenset[str]], Need]] = {
-    "if": _if_need,
-    "elif": _if_need,
-    "else": _else_need,
-    "try": _handlers,
-    "except": _handlers,
-    "with": _suppressed,
-}
-
-
-def _need(source: Source, statement: Import, typing_names: frozenset[str]) -> Need:
-    need, block = Need.MUST, statement.block
-    while block >= 0:
-        kind, head, block, _ = source.blocks[block]
-        judge = _CONTEXTS.get(kind)
-        if judge is not None:
-            need = min(need, judge(head, typing_names))
-    return need
-
-
 # --- collecting ------------------------------------------------------------------------------------------------------
-
-_DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+(:\w+)?")
-
-# Calls that import what their argument names; with an argument that is no constant, they could import anything.
-_IMPORTING = re.compile(r"(^|\.)(import_module|__import__|iter_modules|walk_packages)$")
 
 
 @dataclass(slots=True)
@@ -128,6 +63,7 @@ class _Collector:
     target: Target
     modules: Modules
     workspace: Workspace
+    config: Config
     directives: Directives
     needs: dict[str, tuple[Need, dict[Evidence, None]]] = field(default_factory=dict)
     externals: dict[str, tuple[Need, dict[Evidence, None]]] = field(default_factory=dict)
@@ -139,6 +75,7 @@ class _Collector:
     declared: dict[Label, Evidence] = field(default_factory=dict)
     unresolved: dict[str, tuple[Need, dict[Evidence, None]]] = field(default_factory=dict)
     broken: list[Source] = field(default_factory=list)
+    named: dict[str, None] = field(default_factory=dict)
     missing: list[str] = field(default_factory=list)
     dynamic: list[Evidence] = field(default_factory=list)
     frozen: bool = False
@@ -154,6 +91,7 @@ class _Collector:
             spelled=self.spelled,
             declared=self.declared,
             unresolved={name: (need, tuple(where)) for name, (need, where) in sorted(self.unresolved.items())},
+            named=tuple(self.named),
             broken=tuple(self.broken),
             missing=tuple(self.missing),
             dynamic=tuple(self.dynamic),
@@ -168,10 +106,10 @@ class _Collector:
         if self.directives.left_alone(source.path):
             marks = replace(marks, frozen=True)
         packages = self._packages(source)
-        typing_names = frozenset(s.asname for s in source.imports if s.name == "TYPE_CHECKING" and s.asname)
+        names = typing_names(source)
         provided = dict(marks.provided_by)
         for index, statement in enumerate(source.imports):
-            need = _need(source, statement, typing_names)
+            need = need_of(source, statement, names)
             if (
                 mentions
                 or index in marks.no_dep
@@ -216,23 +154,23 @@ class _Collector:
             _note(self.needs, module, Need.IMPLIED, evidence)
         if found.external:
             _note(self.externals, found.external, need, evidence)
-            self._mention_beside(statement, packages, evidence)
+            self._beside(name, packages, evidence)
+            for dotted in dict.fromkeys((name, statement.module)):
+                for module in self.modules.ending(dotted):  # a folder that `sys.path` or an unknown `imports` names
+                    _note(self.needs, module, Need.IMPLIED, evidence)
         if statement.name == "*" and found.needs and self._star_is_open(found.needs[0]):
             self.prefixes.setdefault(found.needs[0], evidence)
         if found.unresolved:
             _note(self.unresolved, found.unresolved, need, evidence)
 
-    def _mention_beside(self, statement: Import, packages: tuple[str, ...], evidence: Evidence) -> None:
+    def _beside(self, name: str, packages: tuple[str, ...], evidence: Evidence) -> None:
         """A script finds its siblings without their package, and anybody what an `imports` puts on the path."""
         for top in dict.fromkeys((*packages, *self.modules.tops)):
-            known = self.modules.longest_known(".".join(p for p in (top, statement.module, statement.name) if p))
+            known = self.modules.longest_known(f"{top}.{name}")
             if top and known.startswith(f"{top}."):
                 _note(self.needs, known, Need.MENTIONED, evidence)
                 if top in self.modules.tops:
                     self.paths.setdefault(top, evidence)
-        for name in dict.fromkeys((f"{statement.module}.{statement.name}".rstrip(".*"), statement.module)):
-            for module in self.modules.ending(name):  # a folder that `sys.path` or an unknown `imports` names
-                _note(self.needs, module, Need.IMPLIED, evidence)
 
     def _star_is_open(self, module: str) -> bool:
         """Whether an `__all__` that is computed says what a star import takes."""
@@ -249,19 +187,29 @@ class _Collector:
         return first
 
     def _add_strings(self, source: Source, packages: tuple[str, ...]) -> None:
-        for text, line, _, _ in source.strings:
-            evidence = Evidence(Place(source.path, line), f"string {text!r}")
-            if "//" in text:
-                self._add_label(text, evidence)
-            else:
-                self._mention(text.partition(":")[0].rstrip("."), evidence)
-        for callee, line, argument, form in source.dynamic:
-            evidence = Evidence(Place(source.path, line), f"call of {callee}")
-            if form in ("const", "prefix"):
-                for name in _named(argument, form, packages):
-                    self._mention(name, evidence)
-            if (form == "unknown" and _IMPORTING.search(callee)) or (form == "prefix" and "." not in argument):
-                self.dynamic.append(evidence)
+        for kind, text, line, what in byname.mentions(source, packages):
+            evidence = Evidence(Place(source.path, line), what)
+            match kind:
+                case Kind.LABEL:
+                    self._add_label(text, evidence)
+                case Kind.PATH:
+                    self._mention_path(text, source.path, evidence)
+                case Kind.MODULE:
+                    self._mention(text, evidence)
+                case Kind.IMPORT:
+                    self._mention(text, evidence)
+                    if not self.modules.longest_known(text):
+                        self._beside(text, packages, evidence)
+        for call in byname.open_calls(source):
+            self.dynamic.append(Evidence(Place(source.path, call.line), f"call of {call.callee}"))
+
+    def _mention_path(self, text: str, source: str, evidence: Evidence) -> None:
+        """A path counts from the root, from the folder of whoever names it, or from one above that."""
+        folder = source
+        while folder:
+            folder = folder.rpartition("/")[0]
+            for module in self.modules.modules_of(normal(f"{folder}/{text}")):
+                _note(self.needs, module, Need.MENTIONED, evidence)
 
     def _mention(self, dotted: str, evidence: Evidence) -> None:
         """A string may name a module, something in one, or the beginning of any module below a package."""
@@ -270,6 +218,8 @@ class _Collector:
             _note(self.needs, known, Need.MENTIONED, evidence)
             for parent in self.modules.parents(known):
                 _note(self.needs, parent, Need.IMPLIED, evidence)
+        else:
+            self.named.setdefault(dotted)
         if dotted in self.modules.folders:
             self.prefixes.setdefault(dotted, evidence)
 
@@ -279,7 +229,7 @@ class _Collector:
             if statement.name == "*":
                 continue
             if statement.name:
-                module = _absolute(statement.module, statement.level, packages[0])
+                module = absolute(statement.module, statement.level, packages[0])
                 bound[statement.asname or statement.name] = f"{module}.{statement.name}".lstrip(".")
             elif statement.asname:
                 bound[statement.asname] = statement.module
@@ -300,28 +250,34 @@ class _Collector:
         if label is not None:
             self.labels.setdefault(label, evidence)
 
-    def add_conftests(self) -> None:
-        """pytest loads the conftest.py of a test's folder and of those above it without any import."""
+    def add_pytest(self) -> None:
+        """pytest loads the conftest.py of a test's folder and of those above it, and plugins, without any import."""
+        need = Need.MUST if self.config.conftest == "require" else Need.MENTIONED
         folder = self.target.folder
-        while True:
+        while self.config.conftest != "ignore":
             path = f"{folder}/conftest.py" if folder else "conftest.py"
             if path in self.modules.sources:
-                for module in self.modules.names_of(path):
-                    _note(self.needs, module, Need.MENTIONED, Evidence(Place(path), "pytest loads it"))
+                evidence = Evidence(Place(path), "pytest loads it")
+                for module in self.modules.modules_of(path)[:1] if need is Need.MUST else self.modules.modules_of(path):
+                    _note(self.needs, module, need, evidence)
             if not folder:
-                return
+                break
             folder = folder.rpartition("/")[0]
+        for plugin in self.config.pytest_plugins:
+            self._mention(plugin, Evidence(self.target.place, f"{plugin} is a pytest plugin"))
 
     def add_entry_points(self) -> None:
-        """Modules that attributes name: `main_module`, `main_function`."""
+        """Modules that attributes name: `main_module`, and `main_function`, with the function behind it."""
         for attribute in ("main_module", "main_function"):
             value = self.target.argument(attribute)
             if not isinstance(value, str) or not value:
                 continue
             evidence = Evidence(self.target.place, f"{attribute} = {value!r}")
+            value = value.replace(":", ".")
+            module = value.rpartition(".")[0] if attribute == "main_function" else value
             known = self.modules.longest_known(value)
             if known and known not in self.modules.owned(self.target):
-                _note(self.needs, known, Need.MUST if known == value else Need.MENTIONED, evidence)
+                _note(self.needs, known, Need.MUST if known in (module, value) else Need.MENTIONED, evidence)
 
     def add_directives(self) -> None:
         """Build files may say who provides a module, whoever has it among its sources."""
@@ -336,42 +292,29 @@ class _Collector:
                 self.labels.setdefault(label, Evidence(found.place, f"{found.label} provides {module}"))
 
     def add_attributes(self) -> None:
-        """Modules and Python files that any other attribute names: `args = ["-m", "kit.axe"]`, `env`, `data`."""
+        """Modules and Python files that any other attribute names: `args = ["-m", "kit.axe"]`, `data`, `main`."""
         rule = self.target.rule
         known = {rule.deps, *rule.fixed_deps, *rule.partial_deps, *rule.srcs, *NO_REFS}
         own = {src.path for src in self.target.srcs}
         for name, value in self.target.leaf.args.items():  # a macro's arguments may well be forwarded to its deps
             if name in known:
                 continue
+            for text in byname.in_attribute(value):
+                self._mention(text, Evidence(self.target.place, f"{name} names {text}"))
             for text in values.walk_strings(value):
                 evidence = Evidence(self.target.place, f"{name} names {text}")
-                if _DOTTED.fullmatch(text):
-                    self._mention(text.partition(":")[0], evidence)
-                elif name in rule.resources and label_text.looks_like_label(text):
+                path = normal(f"{self.target.folder}/{text}")
+                if name in rule.resources and label_text.looks_like_label(text):
                     self._add_label(text, evidence)
-                path = f"{self.target.folder}/{text}".lstrip("/")
+                elif name == "main" and (label := self.workspace.resolve(text, self.target.folder)) is not None:
+                    path = f"{self.workspace.folder(label)}/{label.name}".lstrip("/")
+                if path.endswith(".ipynb"):
+                    self.dynamic.append(Evidence(self.target.place, f"{name} names a notebook"))
                 if path in self.modules.sources and path not in own:
                     own.add(path)
                     self.add_source(self.modules.sources[path], mentions=True)
-
-
-def _absolute(module: str, level: int, package: str) -> str:
-    """The dotted name of a module that is imported with `level` dots in a package."""
-    if not level:
-        return module
-    parts = package.split(".") if package else []
-    return ".".join((*parts[: max(len(parts) - level + 1, 0)], *([module] if module else ())))
-
-
-def _named(argument: str, form: str, packages: tuple[str, ...]) -> Iterator[str]:
-    """The dotted names that the argument of an import by value is, or begins with."""
-    if form == "prefix":
-        argument = argument[: argument.rfind(".") + 1]
-    rest = argument.lstrip(".")
-    for package in packages:
-        name = _absolute(rest.rstrip("."), len(argument) - len(rest), package)
-        if name:
-            yield name
+                    for module in self.modules.modules_of(path):
+                        _note(self.needs, module, Need.MENTIONED, evidence)
 
 
 def ignores(statement: Import, module: str) -> bool:
@@ -390,7 +333,11 @@ def _note(into: dict[str, tuple[Need, dict[Evidence, None]]], module: str, need:
 
 
 def collect(
-    graph: TargetGraph, modules: Modules, known: Mapping[Label, TargetUses], directives: Directives
+    graph: TargetGraph,
+    modules: Modules,
+    config: Config,
+    directives: Directives,
+    known: Mapping[Label, TargetUses],
 ) -> dict[Label, TargetUses]:
     """The uses of every Python target; `known` are those that need not be collected again."""
     found: dict[Label, TargetUses] = {}
@@ -398,7 +345,7 @@ def collect(
         if target.label in known:
             found[target.label] = known[target.label]
             continue
-        collector = _Collector(target, modules, graph.workspace, directives)
+        collector = _Collector(target, modules, graph.workspace, config, directives)
         paths = (*(src.path for src in target.srcs if src.path is not None), *target.reads)
         for path in dict.fromkeys(paths):
             if not path.endswith((".py", ".pyi")):
@@ -412,7 +359,7 @@ def collect(
         if target.rule.python:
             collector.add_attributes()
         if target.rule.role is Role.TEST:
-            collector.add_conftests()
+            collector.add_pytest()
         collector.add_directives()
         found[target.label] = collector.result()
     return found

@@ -38,7 +38,9 @@ func startScan(req *proto.Request, tree *walk.Tree, jobs int) *sources {
 	}
 	names := tree.Names()
 	keep := func(name string) bool { return names[name] }
-	opts := scan.Options{MarkerWords: req.MarkerWords}
+	opts := scan.Options{
+		MarkerWords: req.MarkerWords, Callees: scan.NewWords(req.CalleeWords), Holders: scan.NewWords(req.HolderWords),
+	}
 	report := progress("scan")
 	for range jobs {
 		go func() {

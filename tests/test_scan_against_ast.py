@@ -24,15 +24,22 @@ import pytest
 from buildfix.engine import engine_path
 
 MARKER_WORDS = ["@manual", "@noautodeps"]
-DYNAMIC = {
-    "import_module", "__import__", "load_library", "find_spec", "iter_modules", "walk_packages", "extend_path", "patch",
-}  # fmt: skip
+CALLEES = ["__import__", "exec", "find_spec", "import_module", "iter_modules", "load_library", "patch", "walk_packages"]
+HOLDERS = ["args", "choices", "packages", "plugins"]
 # Before 3.12, `ast` gives what stands inside an f-string no true position.
 FSTRING_POSITIONS = sys.version_info >= (3, 12)
 
 NAME = r"[^\W\d]\w*"
 DOTTED = re.compile(rf"{NAME}(\.{NAME})+(:{NAME}(\.{NAME})*)?")
 DOTTED_PREFIX = re.compile(rf"((?:{NAME}\.)+)(?:{NAME}(?::[\w.]*)?)?")
+PATH = re.compile(r"[^ \t\n\r\\\"'<>*?{}:]*\.pyi?")
+NAMES = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*"
+ITEM = rf"{NAMES}(?:[ \t]+as[ \t]+[A-Za-z_]\w*)?"
+ITEMS = rf"{ITEM}(?:[ \t\n]*,[ \t\n]*{ITEM})*"
+CODE = re.compile(
+    rf"(?:^|;)[ \t]*(?:from[ \t]+({NAMES})[ \t]+import[ \t]*(?:\([ \t\n]*)?(\*|{ITEMS})|import[ \t]+({ITEMS}))",
+    re.ASCII | re.MULTILINE,
+)
 LABEL_START = re.compile(r"@{0,2}[A-Za-z0-9_.+~-]*//")
 IN_LABEL = r"[^\x00-\x20\x7f\\\"'<>:]"
 LABEL_REST = re.compile(rf"(?!/|\Z){IN_LABEL}*(:{IN_LABEL}+)?")
@@ -43,7 +50,32 @@ def is_module_or_label(text: str) -> bool:
     """Whether a string constant is a dotted name or a label."""
     if start := LABEL_START.match(text):
         return LABEL_REST.fullmatch(text[start.end() :]) is not None
+    return is_dotted(text)
+
+
+def is_dotted(text: str) -> bool:
     return DOTTED.fullmatch(text) is not None and all(map(str.isidentifier, re.split("[.:]", text)))
+
+
+def entry_point(text: str) -> str:
+    """The `module:attribute` of a text that is `name = module:attribute`; empty if it is not."""
+    value = text.partition("=")[2].strip(" \t")
+    match = re.fullmatch(rf"({NAME})(?::({NAME}).*)?", value, re.DOTALL) if ":" in value else None
+    if is_dotted(value) or (match and match[2] and all(map(str.isidentifier, match.groups()))):
+        return value
+    return ""
+
+
+def imported_by(text: str) -> Iterator[str]:
+    """What import statements in a text import, each at the start of a line or behind a semicolon."""
+    for match in CODE.finditer(text):
+        module, taken, plain = match.groups()
+        rest = text[match.end() :].lstrip(" \t")
+        if (rest and rest[0] not in "\n\r;#),\\") or len(module or "") > 200:
+            continue
+        for item in (taken or plain).split(","):
+            name = item.split()[0]
+            yield name if module is None else module if name == "*" else f"{module}.{name}"
 
 
 def whole_names(prefix: str) -> str:
@@ -140,7 +172,8 @@ class Reference(ast.NodeVisitor):
         self.chains: dict[str, int | None] = {}
         self.blocks: list[Block] = []
         self.scopes = [Scope("module")]
-        self.in_fstring = 0
+        self.in_fstring = self.holding = 0
+        self.callees = set(CALLEES)
         self.body(tree.body, docstring=True)
         imported = {
             (asname or name) if name else (asname or module.partition(".")[0])
@@ -305,6 +338,7 @@ class Reference(ast.NodeVisitor):
                 self.all_dynamic = True
 
     def visit_Name(self, node: ast.Name) -> None:
+        self.value(node)
         if isinstance(node.ctx, ast.Store):
             self.bind(node.id, node.lineno, node.col_offset)
         elif isinstance(node.ctx, ast.Del) and node.id == "__all__" and self.scopes[-1].kind == "module":
@@ -351,7 +385,7 @@ class Reference(ast.NodeVisitor):
                     self.all_dynamic = True
         if any(map(self.is_all, targets)):
             self.extend_all(literal(value))
-        self.visit(value)
+        self.held(any(map(held_by, targets)), value)
 
     def extend_all(self, names: list[str] | None) -> None:
         self.has_all = True
@@ -399,6 +433,8 @@ class Reference(ast.NodeVisitor):
             self.imports.append(
                 (path, level, name, alias.asname or "", *begin(node), *begin(alias), node.end_lineno, blocks)
             )
+            if name in CALLEES and alias.asname:
+                self.callees.add(alias.asname)
             if (alias.asname or name) == "__all__":
                 self.all_dynamic = True
             self.stars = self.stars or name == "*"
@@ -415,8 +451,31 @@ class Reference(ast.NodeVisitor):
         return begin(node) if FSTRING_POSITIONS or not self.in_fstring else None
 
     def visit_Constant(self, node: ast.Constant) -> None:
-        if isinstance(node.value, str) and is_module_or_label(node.value):
-            self.strings.append((node.value, "", self.place(node)))
+        if isinstance(node.value, str):
+            self.text(node, node.value)
+
+    def text(self, node: ast.AST, text: str) -> None:
+        if is_module_or_label(text):
+            self.strings.append((text, "", self.place(node)))
+        elif PATH.fullmatch(text):
+            self.strings.append((text, "p", self.place(node)))
+        elif self.holding and text.isidentifier():
+            self.strings.append((text, "w", self.place(node)))
+        elif self.holding and entry_point(text):
+            self.strings.append((entry_point(text), "", self.place(node)))
+        else:
+            self.code(node, text)
+
+    def code(self, node: ast.AST, text: str) -> None:
+        for name in imported_by(text):
+            self.strings.append((name, "c", self.place(node)))
+
+    def held(self, holds: bool, *nodes: ast.AST) -> None:
+        """Visit what stands where single names of modules may."""
+        self.holding += holds
+        for node in nodes:
+            self.visit(node)
+        self.holding -= holds
 
     def prefix(self, node: ast.AST, prefix: str) -> None:
         if whole := whole_names(prefix):
@@ -425,10 +484,10 @@ class Reference(ast.NodeVisitor):
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
         text = constant(node)
         if text is not None:
-            if is_module_or_label(text):
-                self.strings.append((text, "", self.place(node)))
+            self.text(node, text)
             return
         self.prefix(node, known_prefix(node) or "")
+        self.code(node, known_prefix(node) or "")
         self.fields(node)
 
     def fields(self, node: ast.JoinedStr) -> None:
@@ -455,7 +514,7 @@ class Reference(ast.NodeVisitor):
             if isinstance(owner, ast.Name) and owner.id == "__all__" and function.attr in mutators:
                 self.all_dynamic = True
         last = getattr(function, "attr", getattr(function, "id", ""))
-        if last in DYNAMIC:
+        if last in self.callees:
             arguments = sorted([*node.args, *node.keywords], key=begin)
             text, how = "", "none"
             if arguments:
@@ -469,9 +528,27 @@ class Reference(ast.NodeVisitor):
                     how = "prefix"
             place = self.place(node)
             self.dynamic.append((dump(function), text, how, place and place[0]))
-        self.generic_visit(node)
+        if isinstance(function, ast.Attribute):
+            self.chain(function)
+        elif not isinstance(function, ast.Name):
+            self.visit(function)
+        owner = getattr(function, "value", None)
+        self.held(last in self.callees or held_by(owner), *node.args, *node.keywords)
+
+    def visit_keyword(self, node: ast.keyword) -> None:
+        self.held(node.arg in HOLDERS, node.value)
+
+    def value(self, node: ast.Name | ast.Attribute) -> None:
+        """A word for calls that is not called here."""
+        if getattr(node, "attr", getattr(node, "id", "")) in self.callees:
+            place = self.place(node)
+            self.dynamic.append((parsed(ast.unparse(node)), "", "value", place and place[0]))
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
+        self.value(node)
+        self.chain(node)
+
+    def chain(self, node: ast.Attribute) -> None:
         names, inner = [node.attr], node.value
         while isinstance(inner, ast.Attribute):
             names.append(inner.attr)
@@ -489,6 +566,11 @@ class Reference(ast.NodeVisitor):
 def begin(node: Any) -> tuple[int, int]:
     """Where a node begins: line from 1, column from 0 in UTF-8 bytes."""
     return node.lineno, node.col_offset
+
+
+def held_by(node: ast.AST | None) -> bool:
+    """Whether a name, or an attribute, is one of those that hold single names of modules."""
+    return getattr(node, "attr", getattr(node, "id", "")) in HOLDERS and isinstance(node, ast.Name | ast.Attribute)
 
 
 def literal(node: ast.AST) -> list[str] | None:
@@ -577,6 +659,8 @@ def scan(root: Path) -> Iterator[dict[str, Any]]:
         "cells": [{"name": "", "path": "", "build_files": ["BUILD.bazel"], "ignore": []}],
         "do": ["scan"],
         "marker_words": MARKER_WORDS,
+        "callee_words": CALLEES,
+        "holder_words": HOLDERS,
     }
     run = subprocess.run([engine_path()], input=json.dumps(request).encode(), capture_output=True, check=True)
     for line in run.stdout.splitlines():

@@ -32,6 +32,8 @@ type Request struct {
 	Packages           []string          `json:"packages"`
 	Ignore             []string          `json:"ignore"`
 	MarkerWords        []string          `json:"marker_words"`
+	CalleeWords        []string          `json:"callee_words"`
+	HolderWords        []string          `json:"holder_words"`
 	Limits             Limits            `json:"limits"`
 	Jobs               int               `json:"jobs"`
 }

@@ -230,6 +230,7 @@ func (s *scanner) constants() expr {
 	case fields:
 		e.kind = xPrefix
 		s.notePrefix(e)
+		s.noteCode(e, s.appendConstant(s.text[:0], e))
 		return e
 	}
 	s.noteString(e)

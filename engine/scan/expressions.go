@@ -102,6 +102,7 @@ func (s *scanner) namedExpression() expr {
 		if s.lambdas == 0 {
 			s.bind(s.i)
 		}
+		s.noteValue(s.i, expr{kind: xName, b: int32(s.i)})
 		s.advance()
 		s.advance()
 		s.expression()
@@ -226,6 +227,7 @@ func (s *scanner) primary() expr {
 	first := s.i
 	e := s.atom()
 	if s.k != tDot && s.k != tLParen && s.k != tLBracket {
+		s.noteValue(first, e)
 		if awaits {
 			return expr{}
 		}
@@ -236,6 +238,7 @@ func (s *scanner) primary() expr {
 	for {
 		switch s.k {
 		case tDot:
+			s.takeBack(e)
 			s.advance()
 			name := s.i
 			if !s.expect(tName, "a name") {
@@ -265,10 +268,12 @@ func (s *scanner) primary() expr {
 			}
 		case tLBracket:
 			s.noteChain(e, noted)
+			s.noteValue(first, e)
 			s.subscript()
 			e = expr{kind: xSubscript, flags: fTarget | fSingle | fDel}
 		default:
 			s.noteChain(e, noted)
+			s.noteValue(first, e)
 			if awaits {
 				return expr{}
 			}
@@ -285,25 +290,23 @@ func (s *scanner) noteChain(e expr, noted bool) {
 	}
 }
 
-// maxCallee is the number of tokens up to which a callee is given as written; of a longer one, only the last name is.
-const maxCallee = 64
-
-// call recognizes the arguments of a call, and takes it down if it imports by name.
+// call recognizes the arguments of a call, and takes it down if the request asks for calls of that name.
 func (s *scanner) call(first int, callee expr) {
-	dynamic := -1
-	if (callee.kind == xName || callee.kind == xAttr) && s.toks[callee.b].sub == nDynamic && s.toks[callee.b].kind == tName {
+	dynamic, holding := -1, s.holding
+	if named := callee.kind == xName || callee.kind == xAttr; named && s.isCallee(int(callee.b)) {
+		s.takeBack(callee)
 		dynamic = len(s.dynamic)
-		line := s.line(s.start(first))
-		if s.i-first > maxCallee {
-			first = int(callee.b) // a chain of calls, each of which would repeat all those before it
-		}
-		s.dynamic = append(s.dynamic, Dynamic{Callee: s.folded(first, s.i), Line: line})
+		s.addDynamic(first, int(callee.b))
+		s.holding++
+	} else if callee.kind == xAttr && s.isHolder(int(callee.b)-2) {
+		s.holding++
 	}
 	if callee.kind == xAttr && callee.flags&fChain != 0 && s.startsWithAll(int(callee.a)) && s.startsWithAll(int(callee.b)-2) && mutates(s.bytes(int(callee.b))) {
 		s.callsOnAll++
 	}
 	s.advance()
 	argument, any := s.arguments(true)
+	s.holding = holding
 	if dynamic >= 0 {
 		d := &s.dynamic[dynamic]
 		switch {
@@ -339,9 +342,14 @@ func (s *scanner) arguments(generator bool) (first expr, any bool) {
 			s.expression()
 			unpacked = true
 		case s.k == tName && s.peek() == tAssign:
+			holding := s.holding
+			if s.isHolder(s.i) {
+				s.holding++
+			}
 			s.advance()
 			s.advance()
 			e = s.expression()
+			s.holding = holding
 			keywords = true
 		default:
 			e = s.namedExpression()

@@ -16,6 +16,11 @@ type facts struct {
 	dynamic    []Dynamic
 	chains     []span // first and last name
 	main       bool
+
+	opts    Options
+	aliases Words // what imports call Options.Callees
+	holding int   // the calls and assignments around the token at hand in which single names are taken down
+	valueAt int   // the token of the value that was taken down last
 }
 
 // span is tokens from first up to, but not including, end.
@@ -35,7 +40,7 @@ type frame struct {
 
 // reset forgets all; what a Result has taken over is left to it.
 func (f *facts) reset() {
-	*f = facts{bound: f.bound[:0], chains: f.chains[:0]}
+	*f = facts{bound: f.bound[:0], chains: f.chains[:0], valueAt: noValue}
 }
 
 // currentBlock puts the blocks around the token at hand into the result, and returns the index of the innermost.

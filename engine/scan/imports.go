@@ -131,6 +131,7 @@ func (s *scanner) addImport(statement, at int, m Import) {
 	m.NameLine, m.NameCol = s.position(s.start(at))
 	m.Block = s.currentBlock()
 	s.imports = append(s.imports, m)
+	s.noteAlias(m)
 	if m.AsName == "__all__" || m.AsName == "" && m.Name == "__all__" {
 		s.touchAll()
 	}

@@ -43,11 +43,7 @@ func (r *Result) AppendJSON(dst []byte, path string, keep func(name string) bool
 		for i, s := range r.Strings {
 			dst = appendString(append(comma(dst, i), '['), s.Text)
 			dst = appendInts(dst, s.Line, s.Col)
-			if s.Prefix {
-				dst = append(dst, `,"f"]`...)
-			} else {
-				dst = append(dst, `,""]`...)
-			}
+			dst = append(appendString(append(dst, ','), s.Flag), ']')
 		}
 		dst = append(dst, ']')
 	}

@@ -16,6 +16,8 @@ import (
 type Options struct {
 	// MarkerWords are the words that make a comment a marker.
 	MarkerWords []string
+	// Callees are the last names of calls to take down; Holders the names of what holds single names of modules.
+	Callees, Holders Words
 }
 
 // Result holds the facts of one source; docs/protocol.md, record `source`, says what each of them means.
@@ -53,19 +55,19 @@ type Block struct {
 	Line       int
 }
 
-// String is a string constant that spells a module or a label; Prefix says that it is only the beginning of one.
+// String is what a string constant spells or mentions: a module or a label, or what Flag says.
 type String struct {
 	Text      string
 	Line, Col int
-	Prefix    bool
+	Flag      string
 }
 
-// Dynamic is a call that imports, or may import, by name.
+// Dynamic is a call of one of Options.Callees, or a place where one is not called but passed on.
 type Dynamic struct {
 	Callee string
 	Line   int
 	Text   string
-	How    string // const, prefix, unknown or none
+	How    string // const, prefix, unknown, none or value
 }
 
 // Chain is an attribute chain that starts with an imported name.
@@ -118,6 +120,7 @@ func (s *scanner) scan(src []byte, opts Options) Result {
 	s.lexer.run(0)
 	s.parser.reset()
 	s.facts.reset()
+	s.opts = opts
 	s.file()
 
 	result := s.finish()

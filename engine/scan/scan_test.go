@@ -8,7 +8,11 @@ import (
 	"time"
 )
 
-var words = Options{MarkerWords: []string{"@manual", "@noautodeps"}}
+var words = Options{
+	MarkerWords: []string{"@manual", "@noautodeps"},
+	Callees:     NewWords([]string{"__import__", "exec", "import_module", "patch"}),
+	Holders:     NewWords([]string{"plugins"}),
+}
 
 // snippets are sources with the record that they must give, but for its type and path.
 var snippets = []struct{ what, source, want string }{
@@ -87,8 +91,27 @@ var snippets = []struct{ what, source, want string }{
 	{
 		"calls that import by name",
 		"importlib . import_module('a.b')\n__import__(f'a.{b}')\npatch(x)\nmock.patch()\npatch(target='c')\n",
-		`{"strings":[["a.b",1,26,""],["a.",2,11,"f"]],"dynamic":[["importlib . import_module",1,"a.b","const"],
+		`{"strings":[["a.b",1,26,""],["a.",2,11,"f"],["c",5,13,"w"]],"dynamic":[["importlib . import_module",1,"a.b","const"],
 		 ["__import__",2,"a.","prefix"],["patch",3,"","unknown"],["mock.patch",4,"","none"],["patch",5,"c","const"]]}`,
+	},
+	{
+		"a call under the name that an import gives to it, and one that is passed on",
+		"from m import import_module as im\nim('a')\nf(n.import_module, (patch).x, (patch)(1))\nload = import_module\n",
+		`{"imports":[["m",0,"import_module","im",1,0,1,14,1,-1]],"names":["load"],"strings":[["a",2,3,"w"]],
+		 "dynamic":[["im",2,"a","const"],["n.import_module",3,"","value"],["(patch)",3,"","unknown"],["import_module",4,"","value"]]}`,
+	},
+	{
+		"single names where modules are held",
+		"plugins = x = ['a', 'b c']\nother = ['d']\nplugins += ['e']\nself.plugins: 'f' = ('g',)\nf(plugins=['h'], other='i')\n" +
+			"plugins.append('j')\nplugins = ['k = l:m', 'n = o.p']\n",
+		`{"names":["plugins","x","other"],"strings":[["a",1,15,"w"],["e",3,12,"w"],["g",4,21,"w"],["h",5,11,"w"],["j",6,15,"w"],
+		 ["l:m",7,11,""],["o.p",7,22,""]]}`,
+	},
+	{
+		"paths of sources, and code in strings",
+		"'a/b.py', '../c.pyi', 'd e/f.py', 'import g, h.i as j; from k.l import (m,\\n n)', 'import is prose', f'from o import *\\n{p}'\n",
+		`{"strings":[["a/b.py",1,0,"p"],["../c.pyi",1,10,"p"],["g",1,34,"c"],["h.i",1,34,"c"],["k.l.m",1,34,"c"],["k.l.n",1,34,"c"],
+		 ["o",1,101,"c"]]}`,
 	},
 	{
 		"attribute chains of imported names",

@@ -215,7 +215,7 @@ func (s *scanner) expressionStatement() {
 		op := s.i
 		s.advance()
 		value := s.i
-		s.yieldOrStar()
+		s.valueOf(e)
 		if e.kind == xName {
 			if s.isAll(e) {
 				s.bound = append(s.bound, e.a)
@@ -255,10 +255,14 @@ func (s *scanner) assignment(first int, e expr) {
 				s.touchAll()
 			}
 		}
+		if s.holds(e) {
+			s.holding++
+		}
 		s.advance()
 		first = s.i
 		e = s.yieldOrStar()
 	}
+	s.holding = 0
 	if all {
 		s.extendAll(first, s.i)
 	}
@@ -276,13 +280,22 @@ func (s *scanner) annotated(first int, e expr) {
 		return
 	}
 	value := s.i
-	s.yieldOrStar()
+	s.valueOf(e)
 	if s.isAll(e) {
 		s.bound = append(s.bound, e.a)
 		s.extendAll(value, s.i)
 	} else if e.kind == xName {
 		s.bind(int(e.a))
 	}
+}
+
+// valueOf recognizes what is assigned to e.
+func (s *scanner) valueOf(e expr) {
+	if s.holds(e) {
+		s.holding++
+	}
+	s.yieldOrStar()
+	s.holding = 0
 }
 
 func (s *scanner) yieldOrStar() expr {

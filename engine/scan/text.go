@@ -30,7 +30,7 @@ func (s *scanner) value(text []byte, i int) ([]byte, bool) {
 	return appendUnescaped(text, s.body(i))
 }
 
-// noteString takes down the constant at e if it spells a module or label.
+// noteString takes down the constant at e if it spells a module or label, or mentions one in another way.
 func (s *scanner) noteString(e expr) {
 	single := int(e.b-e.a) == 1 && s.toks[e.a].kind == tString
 	var text []byte
@@ -41,7 +41,9 @@ func (s *scanner) noteString(e expr) {
 		s.text = text
 	}
 	if isDotted(text) || isLabel(text) {
-		s.addString(e, text, false)
+		s.addString(e, text, "")
+	} else {
+		s.noteText(e, text)
 	}
 }
 
@@ -50,13 +52,13 @@ func (s *scanner) notePrefix(e expr) {
 	text := s.appendConstant(s.text[:0], e)
 	s.text = text
 	if n := prefixLength(text); n > 0 {
-		s.addString(e, text[:n], true)
+		s.addString(e, text[:n], flagPrefix)
 	}
 }
 
-func (s *scanner) addString(e expr, text []byte, prefix bool) {
+func (s *scanner) addString(e expr, text []byte, flag string) {
 	line, col := s.position(s.start(int(e.a)))
-	s.strings = append(s.strings, String{string(text), line, col, prefix})
+	s.strings = append(s.strings, String{string(text), line, col, flag})
 }
 
 // constant is what is known of the value of e.

@@ -107,7 +107,6 @@ const (
 	nPrint // print or exec, statements in Python 2
 	nAll
 	nDunderName
-	nDynamic // the last name of a call that imports by name
 )
 
 const (
@@ -210,8 +209,6 @@ func classify(word []byte) (kind, sub) {
 		return tName, nAll
 	case "__name__":
 		return tName, nDunderName
-	case "import_module", "__import__", "load_library", "find_spec", "iter_modules", "walk_packages", "extend_path", "patch":
-		return tName, nDynamic
 	}
 	return tName, nPlain
 }
