@@ -97,8 +97,8 @@ def _other(kind: str, role: Role = Role.OTHER) -> Rule:
 _TABLE: tuple[Rule, ...] = (
     _buck("python_library", Role.LIBRARY),
     _buck("fb_python_library", Role.LIBRARY),
-    _buck("python_binary", Role.BINARY),
-    _buck("fb_python_binary", Role.BINARY),
+    _buck("python_binary", Role.BINARY, srcs=(*_BUCK_SRCS, "main")),
+    _buck("fb_python_binary", Role.BINARY, srcs=(*_BUCK_SRCS, "main")),
     _buck("python_test", Role.TEST),
     _buck("python_unittest", Role.TEST),
     _buck("python_pytest", Role.TEST),

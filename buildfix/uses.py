@@ -33,8 +33,8 @@ class TargetUses:
     `labels` are labels that sources name; `provided` maps a module to the label that a marker names as its provider,
     `spelled` that label to how it is written there; `declared` are the labels that a marker says it depends on;
     `externals` maps dotted names that are not the repository's to where they are imported; `unresolved` the ones that
-    look first-party and exist nowhere; `named` is what strings name that may be modules from elsewhere. `broken` sources
-    could not be read; `dynamic` holds the places of imports by value. `frozen` sources ask for no proposals.
+    look first-party and exist nowhere; `named` is what strings name that may be modules from elsewhere. `broken`
+    sources could not be read; `dynamic` holds the places of imports by value. `frozen` sources ask for no proposals.
     """
 
     needs: Mapping[str, tuple[Need, tuple[Evidence, ...]]]
@@ -220,7 +220,7 @@ class _Collector:
                 _note(self.needs, parent, Need.IMPLIED, evidence)
         else:
             self.named.setdefault(dotted)
-        if dotted in self.modules.folders:
+        if dotted in self.modules.folders and all(dotted != root.prefix for root in self.modules.roots):
             self.prefixes.setdefault(dotted, evidence)
 
     def _add_chains(self, source: Source, packages: tuple[str, ...]) -> None:
