@@ -156,7 +156,7 @@ def agree(bazel: Bazel, name: str) -> None:
         sources = {(target.folder, src.inner) for src in target.srcs if src.label is None}
         assert inputs <= known | sources, one  # a source may be another rule's output
         if target.rule.python:
-            assert rule.labels(("srcs",)) <= known | sources, one
+            assert rule.labels(target.rule.srcs) <= known | sources, one
 
 
 def conditions(value: Any) -> Iterator[str]:
