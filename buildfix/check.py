@@ -25,6 +25,7 @@ from buildfix import (
     manifests,
     markers,
     modules,
+    parts,
     proof,
     since,
     targets,
@@ -60,7 +61,8 @@ class PathError(Exception):
 @dataclass(frozen=True, slots=True)
 class Options:
     """What a run is asked to do. `paths` are relative to the root, () means everything; so does `since`, a git
-    revision, if it is "". `select` are the only findings to look for, () for the usual ones, less those of `ignore`."""
+    revision, if it is "". `select` are the only findings to look for, () for the usual ones, less those of `ignore`.
+    `parts` asks for the repair in parts, too (Result.repairs)."""
 
     paths: tuple[str, ...] = ()
     jobs: int = 0
@@ -68,6 +70,7 @@ class Options:
     since: str = ""
     select: frozenset[Code] = frozenset()
     ignore: frozenset[Code] = frozenset()
+    parts: bool = False
 
 
 def check(
@@ -112,7 +115,10 @@ def judge(known: Knowledge, rerun: Rerun) -> Result:
     told, notes = baseline.tell(asked, known.graph, policy, known.selected)
     inside = selection_of_files(rerun.options.paths)
     changes = tuple(replace(change, outside=not inside(change.path)) for change in proven.changes)
-    return Result(told, changes, replace(summary(known), notes=(*summary(known).notes, *notes)))
+    result = Result(told, changes, replace(summary(known), notes=(*summary(known).notes, *notes)))
+    if rerun.options.parts:
+        result = replace(result, repairs=parts.split(known, proven.plan, told, sites, permits, reach))
+    return result
 
 
 def apply(root: Path, result: Result) -> Result:

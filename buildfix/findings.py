@@ -176,7 +176,7 @@ class Finding:
     @property
     def fingerprint(self) -> str:
         """The key as a short text."""
-        return hashlib.sha256("\0".join(self.key).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+        return hashlib.sha256("\0".join(self.key).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +187,18 @@ class FileChange:
     before: bytes
     after: bytes
     outside: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """What repairs one finding and breaks nobody by itself: with a drop come the adds that it asks for.
+
+    `finding` is its place in Result.findings, `others` are those of the findings that this repairs, too.
+    """
+
+    finding: int
+    others: tuple[int, ...]
+    changes: tuple[FileChange, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,10 +219,12 @@ class Result:
     """What a run found and what it would change, or has changed; the input of every report.
 
     `findings` are sorted by place, code and dep. A finding whose `fix` is not empty is repaired by `changes`;
-    `applied` says whether these have been written.
+    `applied` says whether these have been written. `repairs` are the same changes finding by
+    finding, if they were asked for.
     """
 
     findings: tuple[Finding, ...]
     changes: tuple[FileChange, ...]
     summary: Summary
     applied: bool = False
+    repairs: tuple[Repair, ...] = ()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from buildfix import edits, repair, verify
+from buildfix.buildfile import BuildFile
 from buildfix.diagnose import Diagnosis
 from buildfix.edits import Change, EditError
 from buildfix.findings import FileChange, Reason
@@ -53,7 +54,7 @@ def prove(
     speller = Speller(known.graph)
     while True:
         plan = repair.decide(known, diagnosis, permits, reach, refused, policy)
-        writer = _Writer(known, sites, permits, speller)
+        writer = Writer(known, sites, permits, speller)
         changes = writer.changes(plan)
         refused.update(writer.failed)
         if writer.failed:
@@ -94,7 +95,7 @@ def _blamed(plan: Plan, doubts: tuple[Doubt, ...], known: Knowledge, permits: Pe
     return found
 
 
-class _Writer:
+class Writer:
     """Turns a plan into the new bytes of the files that it touches."""
 
     def __init__(self, known: Knowledge, sites: Sites, permits: Permits, speller: Speller) -> None:
@@ -104,6 +105,7 @@ class _Writer:
         self._speller = speller
         self.spelled: dict[Pair, str] = {}
         self.failed: dict[Pair, Refusal] = {}
+        self._edited: dict[tuple[str, tuple[Change, ...]], bytes] = {}
 
     def changes(self, plan: Plan) -> tuple[FileChange, ...]:
         """The changed files, in the order of their paths."""
@@ -133,7 +135,7 @@ class _Writer:
         for path, listed in sorted(by_file.items()):
             file = self._sites.file(path)
             try:
-                after = edits.edit(file, list(dict.fromkeys(listed)))
+                after = self._edit(file, tuple(dict.fromkeys(listed)))
             except EditError as error:
                 refusal = Refusal(Reason.NOT_EDITABLE, f"{path}: {error}")
                 self.failed.update(dict.fromkeys(pairs[path], refusal))
@@ -141,3 +143,9 @@ class _Writer:
             if after != file.data:
                 changed.append(FileChange(path, file.data, after))
         return tuple(changed)
+
+    def _edit(self, file: BuildFile, listed: tuple[Change, ...]) -> bytes:
+        key = (file.path, listed)
+        if key not in self._edited:
+            self._edited[key] = edits.edit(file, listed)
+        return self._edited[key]
