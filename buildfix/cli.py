@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from buildfix import __version__
+from buildfix import __version__, reports
+from buildfix.reports import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from buildfix.findings import Code, Result
 
 CLEAN, FINDINGS, USAGE, INCOMPLETE = 0, 1, 2, 3
+
+_ONLY_HERE = frozenset(("action", "output_format", "counts", "jobs", "write_baseline"))
+"""Options that are of no use in the command that goes on from a report."""
 
 
 class _Commands(click.Group):
@@ -80,11 +84,12 @@ _jobs = click.option(
 @_root
 @click.option(
     "--output-format",
-    type=click.Choice(["text", "json"]),
+    type=click.Choice(list(FORMATS)),
     default="text",
     show_default=True,
     help="How to print the findings.",
 )
+@click.option("--statistics", "counts", is_flag=True, help="Print only how many findings there are of each kind.")
 @_jobs
 def check(
     paths: tuple[Path, ...],
@@ -100,6 +105,7 @@ def check(
     since: str,
     root: Path | None,
     output_format: str,
+    counts: bool,
     jobs: int,
 ) -> None:
     """Check the targets below PATHS (the whole repository if none is given), and repair them if asked to.
@@ -112,13 +118,20 @@ def check(
                  1 findings remain (with --diff: the patch is not empty)
                  2 the command line or the configuration is wrong
                  3 something could not be analysed
+    With `--output-format lintrunner` it is 0 also where findings remain or something could not be analysed.
     """
     with _errors():
         from buildfix import baseline, check
         from buildfix.policy import Policy
+        from buildfix.reports import statistics
 
         if write_baseline and (known is None or paths or action != "check"):
             raise click.UsageError("--write-baseline needs --baseline FILE, and goes with neither PATHS nor a repair")
+        if counts and (action == "diff" or output_format not in statistics.FORMATS):
+            raise click.UsageError("--statistics goes with --output-format text or json, and not with --diff")
+        if action == "diff" and output_format == "text":
+            output_format = "diff"
+        given = paths
         if paths_from is not None:
             paths = (*paths, *_read_paths(paths_from))
             if not paths:
@@ -131,7 +144,12 @@ def check(
             known=baseline.read(known) if known and not write_baseline else frozenset(),
         )
         options = check.Options(
-            jobs=jobs, policy=policy, since=since, select=_codes("--select", select), ignore=_codes("--ignore", ignore)
+            jobs=jobs,
+            policy=policy,
+            since=since,
+            select=_codes("--select", select),
+            ignore=_codes("--ignore", ignore),
+            parts=output_format in reports.IN_PARTS,
         )
         with _progress() as progress:
             result = check.check(base, paths, options, progress)
@@ -142,8 +160,20 @@ def check(
             return
         if action == "apply":
             result = check.apply(base, result)
-    _print(result, action, output_format)
-    sys.exit(status(result, action))
+        again = _again(click.get_current_context(), given)
+    _write(statistics.render(result, output_format) if counts else _report(result, output_format, base, again))
+    sys.exit(CLEAN if output_format in reports.ALWAYS_ZERO else status(result, action))
+
+
+def _again(context: click.Context, paths: tuple[Path, ...]) -> tuple[str, ...] | None:
+    """The options and paths of a run, less those that say what to do or how to print it; None if stdin is one."""
+    words = []
+    for parameter in context.command.params:
+        value = context.params.get(parameter.name or "")
+        if parameter.name not in _ONLY_HERE and isinstance(parameter, click.Option) and value:
+            for one in value if isinstance(value, tuple) else (value,):
+                words += [parameter.opts[0]] if one is True else [parameter.opts[0], str(one)]
+    return None if "-" in words else (*words, *map(str, paths))
 
 
 @main.command()
@@ -250,15 +280,10 @@ def _errors() -> Iterator[None]:
         _stop(f"this is a fault of buildfix: {type(error).__name__}: {error}; {where}; nothing was written", INCOMPLETE)
 
 
-def _print(result: Result, action: str, output_format: str) -> None:
-    from buildfix import reports
-    from buildfix.reports import diff
+def _report(result: Result, output_format: str, root: Path, command: tuple[str, ...] | None) -> bytes:
+    from buildfix.reports.view import View, wants_color, wants_links
 
-    if action == "diff" and output_format == "text":
-        content = diff.render(result.changes)
-    else:
-        content = reports.render(output_format, result, reports.wants_color(sys.stdout))
-    _write(content)
+    return reports.render(output_format, result, View(root, wants_color(sys.stdout), wants_links(sys.stdout), command))
 
 
 def _write(content: bytes) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
+import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -26,6 +28,7 @@ from buildfix.findings import (
     Summary,
 )
 from buildfix.reports import diff, json_report, text
+from buildfix.reports.view import View, wants_color, wants_links
 
 DROP = Finding(
     Code.UNUSED_DEP,
@@ -89,7 +92,7 @@ RESULT = Result((DROP, RESCUE), CHANGES, SUMMARY)
 
 
 def test_text_says_everything_a_reviewer_would() -> None:
-    said = text.render(RESULT, color=False)
+    said = text.render(RESULT).decode()
     for part in (
         "press/BUCK:20: BF002 unused-dep: nothing in it uses :gauge",
         "dropping this edge alone would break 1 target:",
@@ -107,7 +110,7 @@ def test_text_says_everything_a_reviewer_would() -> None:
 
 
 def test_text_after_apply_says_what_was_done() -> None:
-    said = text.render(dataclasses.replace(RESULT, applied=True), color=False)
+    said = text.render(dataclasses.replace(RESULT, applied=True)).decode()
     assert 'dropped ":gauge" from deps' in said
     assert "Also written outside the paths given:" in said
     assert "2 findings; 2 repaired in 2 files" in said
@@ -116,7 +119,7 @@ def test_text_after_apply_says_what_was_done() -> None:
 
 
 def test_text_says_why_an_edge_is_held_back_and_whom_dropping_it_would_break() -> None:
-    said = text.render(Result((HELD, CYCLE), (), SUMMARY), color=False)
+    said = text.render(Result((HELD, CYCLE), (), SUMMARY)).decode()
     assert "not repaired: a target that gets a module through it cannot be given the dep directly" in said
     assert "cannot be given the dep, so the edge stays" in said
     assert "not repaired: the dep would close a cycle (:wheel -> :rudder -> :wheel)" in said
@@ -130,24 +133,22 @@ def test_text_counts_apart_what_fails_no_check_and_what_was_not_seen() -> None:
         Code.NOT_ANALYSED, "//x", Place("x/BUCK", 2), "syntax: no", Confidence.DISPLAY, detail="so it goes"
     )
     looked = dataclasses.replace(SUMMARY, packages_incomplete=1)
-    said = text.render(Result((shown, broken), (), looked), color=False)
+    said = text.render(Result((shown, broken), (), looked)).decode()
     assert "2 findings; 1 left; 1 for information; not analysed: 1 package (3 packages" in said
     assert "x/BUCK:2: BF011 not-analysed: syntax: no\n    so it goes\n" in said
 
 
 def test_text_of_a_clean_run_is_one_line() -> None:
-    assert text.render(Result((), (), SUMMARY), color=False) == (
-        "nothing to repair (3 packages, 7 targets, 5 sources)\n"
-    )
+    assert text.render(Result((), (), SUMMARY)).decode() == ("nothing to repair (3 packages, 7 targets, 5 sources)\n")
 
 
 def test_color_is_only_paint() -> None:
-    painted = text.render(RESULT, color=True)
+    painted = text.render(RESULT, View(color=True)).decode()
     assert "\x1b[" in painted
     bare = painted
     for code in ("0", *text._STYLES.values()):
         bare = bare.replace(f"\x1b[{code}m", "")
-    assert bare == text.render(RESULT, color=False)
+    assert bare == text.render(RESULT).decode()
 
 
 class Terminal(io.StringIO):
@@ -155,13 +156,52 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_color_needs_a_terminal_and_no_objection(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    assert reports.wants_color(Terminal())
-    assert not reports.wants_color(io.StringIO())
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert not reports.wants_color(Terminal())
+def test_color_needs_a_terminal_and_no_objection() -> None:
+    assert wants_color(Terminal(), {"TERM": "xterm"})
+    assert not wants_color(io.StringIO(), {"TERM": "xterm"})
+    assert not wants_color(Terminal(), {"TERM": "dumb"})
+    assert not wants_color(Terminal(), {"TERM": "xterm", "NO_COLOR": "1"})
+    assert wants_color(Terminal(), {"TERM": "xterm", "NO_COLOR": ""})
+
+
+@pytest.mark.parametrize(
+    ("env", "links"),
+    [
+        ({"TERM": "xterm-256color"}, False),
+        ({"TERM": "xterm-kitty"}, True),
+        ({"TERM": "foot"}, True),
+        ({"TERM": "xterm-256color", "TERM_PROGRAM": "iTerm.app"}, True),
+        ({"TERM": "xterm-256color", "TERM_PROGRAM": "vscode"}, True),
+        ({"TERM": "xterm-256color", "TERM_PROGRAM": "Apple_Terminal"}, False),
+        ({"TERM": "xterm-256color", "WT_SESSION": "1"}, True),
+        ({"TERM": "xterm-256color", "VTE_VERSION": "6800"}, True),
+        ({"TERM": "xterm-256color", "VTE_VERSION": "4205"}, False),
+        ({"TERM": "xterm-256color", "VTE_VERSION": "new"}, False),
+        ({"TERM": "screen-256color", "KITTY_WINDOW_ID": "1"}, False),
+        ({"TERM": "tmux-256color", "VTE_VERSION": "6800"}, False),
+        ({"TERM": "xterm-kitty", "CI": "true"}, False),
+        ({"TERM": "xterm-kitty", "NO_COLOR": "1"}, False),
+        ({"TERM": "dumb", "FORCE_HYPERLINK": "1"}, False),
+        ({"TERM": "xterm-256color", "FORCE_HYPERLINK": "1"}, True),
+        ({"TERM": "xterm-kitty", "FORCE_HYPERLINK": "0"}, False),
+    ],
+)
+def test_links_need_a_terminal_that_shows_them(env: dict[str, str], links: bool) -> None:
+    assert wants_links(Terminal(), env) is links
+    assert not wants_links(io.StringIO(), env)
+
+
+def test_links_lead_to_the_line_and_change_no_word() -> None:
+    said = text.render(RESULT, View(Path("/odd path/100%"), links=True)).decode()
+    assert "\x1b]8;;file:///odd%20path/100%25/press/BUCK#L20\x1b\\press/BUCK:20\x1b]8;;\x1b\\: BF002" in said
+    assert re.sub("\x1b]8;;.*?\x1b\\\\", "", said) == text.render(RESULT).decode()
+
+
+def test_text_says_how_to_go_on() -> None:
+    view = View(command=("--root", "my place", "cellar/"))
+    assert text.render(RESULT, view).decode().endswith("\nnext: buildfix --apply --root 'my place' cellar/\n")
+    assert "next:" not in text.render(dataclasses.replace(RESULT, applied=True), view).decode()
+    assert "next:" not in text.render(Result((CYCLE,), (), SUMMARY), view).decode()
 
 
 def test_json_has_every_field_of_a_finding() -> None:
@@ -197,9 +237,9 @@ def test_json_is_described() -> None:
 def test_paths_that_are_not_utf8_come_out() -> None:
     path = b"caf\xe9/BUCK".decode("utf-8", "surrogateescape")
     result = Result((dataclasses.replace(DROP, place=Place(path, 3)),), (FileChange(path, b"a\n", b"b\n"),), SUMMARY)
-    assert b"caf\xe9/BUCK:3" in reports.render("text", result)
+    assert b"caf\\xe9/BUCK:3" in reports.render("text", result)
     assert json.loads(reports.render("json", result))["changes"][0]["path"] == "caf\\xe9/BUCK"
-    assert b"--- a/caf\xe9/BUCK" in diff.render(result.changes)
+    assert b"--- a/caf\xe9/BUCK" in diff.render(result)
 
 
 lines = st.lists(st.sampled_from(["a", "b", "", " x", "-- y", "++ z", "\x0c", "c\r", "é", "\\ q"]), max_size=12)
@@ -223,6 +263,38 @@ def test_a_diff_turns_before_into_after(tmp_path_factory: pytest.TempPathFactory
         return  # git takes an empty file for one that is created or removed
     subprocess.run(["git", "apply", "--unsafe-paths", "-"], cwd=root, input=patch, check=True, capture_output=True)
     assert (root / "pkg/BUCK file").read_bytes() == after
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        b"caf\xe9/BUCK",
+        "café/BUCK".encode(),
+        b"a b/BUCK",
+        b'say "hi"/BUCK',
+        b"tab\there/BUCK",
+        b"line\nbreak/BUCK",
+        b"back\\slash",
+    ],
+)
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b"a\r\nb\r\n", b"a\r\nc\r\n"),
+        (b"a\nb", b"a\nc"),
+        (b"a\nb", b"a\nb\n"),
+        (b"a\nb\n", b"a\nb"),
+        (b"\xff\n", b"\xfe\n"),
+    ],
+)
+def test_git_applies_a_patch_of_any_name(name: bytes, before: bytes, after: bytes, tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(name)
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(before)
+    patch = diff.patch([FileChange(os.fsdecode(name), before, after)])
+    subprocess.run(["git", "apply", "--check", "-"], cwd=tmp_path, input=patch, check=True, capture_output=True)
+    subprocess.run(["git", "apply", "-"], cwd=tmp_path, input=patch, check=True, capture_output=True)
+    assert path.read_bytes() == after
 
 
 def test_counts_of_lines() -> None:

@@ -1,4 +1,7 @@
-"""The report for machines, described in docs/json.md. `VERSION` grows when a field changes its meaning or goes."""
+"""The report for machines, described in docs/json.md and schemas/report-1.json.
+
+`VERSION` grows when a field changes its meaning or goes.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,16 @@ from typing import Any
 
 from buildfix import __version__
 from buildfix.findings import Dependent, Evidence, FileChange, Finding, Place, Result, Summary
-from buildfix.reports import diff
+from buildfix.reports import diff, severity, wording
+from buildfix.reports.plain import unicode_only
+from buildfix.reports.view import PLAIN, View
 
 VERSION = 1
 
 
-def render(result: Result, color: bool = False) -> str:
-    """The report as one JSON object; `color` has no meaning here."""
-    return json.dumps(report(result), indent=2) + "\n"
+def render(result: Result, view: View = PLAIN) -> bytes:
+    """The report as one JSON object, in ASCII: what a terminal would obey is escaped."""
+    return json.dumps(report(result), indent=2).encode() + b"\n"
 
 
 def report(result: Result) -> dict[str, Any]:
@@ -24,16 +29,35 @@ def report(result: Result) -> dict[str, Any]:
         "tool": {"name": "buildfix", "version": __version__},
         "applied": result.applied,
         "summary": _summary(result.summary),
-        "findings": [_finding(finding) for finding in result.findings],
+        "findings": findings(result),
         "changes": [_change(change) for change in result.changes],
     }
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
+def findings(result: Result) -> list[dict[str, Any]]:
+    """The findings as plain values."""
+    known = zip(result.findings, wording.fingerprints(result.findings), strict=True)
+    return [_clean(_finding(finding, own, severity.of(finding, result.applied))) for finding, own in known]
+
+
+def _clean(value: Any) -> Any:
+    """The same value without what JSON cannot carry: the bytes of paths that are not UTF-8."""
+    match value:
+        case str():
+            return unicode_only(value)
+        case list():
+            return [_clean(item) for item in value]
+        case dict():
+            return {key: _clean(item) for key, item in value.items()}
+    return value
+
+
+def _finding(finding: Finding, fingerprint: str, weight: severity.Severity) -> dict[str, Any]:
     return {
         "code": finding.code.value,
         "name": finding.code.slug,
-        "fingerprint": finding.fingerprint,
+        "fingerprint": fingerprint,
+        "severity": weight.name,
         "target": finding.target,
         "place": _place(finding.place),
         "message": finding.message,
@@ -73,13 +97,13 @@ def _evidence(item: Evidence) -> dict[str, Any]:
 
 
 def _place(place: Place) -> dict[str, Any]:
-    return {"file": _readable(place.file), "line": place.line}
+    return {"file": place.file, "line": place.line}
 
 
 def _change(change: FileChange) -> dict[str, Any]:
     added, removed = diff.count(change)
     return {
-        "path": _readable(change.path),
+        "path": unicode_only(change.path),
         "outside": change.outside,
         "lines_added": added,
         "lines_removed": removed,
@@ -95,10 +119,5 @@ def _summary(summary: Summary) -> dict[str, Any]:
         "python_targets": summary.python_targets,
         "sources": summary.sources,
         "sources_broken": summary.sources_broken,
-        "notes": list(summary.notes),
+        "notes": [unicode_only(note) for note in summary.notes],
     }
-
-
-def _readable(path: str) -> str:
-    """A path with the bytes that are not UTF-8 escaped, since JSON cannot carry them."""
-    return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

@@ -2,69 +2,79 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from urllib.parse import quote
 
 from buildfix.findings import Code, Confidence, Dependent, Evidence, FileChange, Finding, Place, Result
+from buildfix.reports import severity, wording
+from buildfix.reports.plain import path_bytes, printable
+from buildfix.reports.view import PLAIN, View
+from buildfix.reports.wording import count
 
 _SHOWN = 5
 """How many pieces of evidence of one finding are printed; the JSON report has them all."""
 
-_STYLES = {"bold": "1", "red": "31", "green": "32", "yellow": "33", "dim": "2"}
+_STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 
 
-def render(result: Result, color: bool) -> str:
-    """The report; empty if there is nothing to say."""
-    lines = list(_Text(result, color).lines())
-    return "\n".join(lines) + "\n" if lines else ""
+_COLORS = {severity.ERROR: "red", severity.WARNING: "yellow", severity.NOTE: "cyan"}
+
+
+def render(result: Result, view: View = PLAIN) -> bytes:
+    """The report; it ends with a line of counts."""
+    return "".join(line + "\n" for line in _Text(result, view).lines()).encode()
 
 
 @dataclass(frozen=True, slots=True)
 class _Text:
     result: Result
-    color: bool
+    view: View
 
     def lines(self) -> Iterator[str]:
         for target, findings in _by_target(self.result.findings).items():
-            yield self._paint("bold", target)
+            yield self._paint("bold", printable(target))
             for finding in findings:
                 yield from self._finding(finding)
             yield ""
         yield from self._outside()
-        yield from (f"note: {note}" for note in self.result.summary.notes)
+        yield from (f"note: {printable(note)}" for note in self.result.summary.notes)
         unsafe = sum(f.confidence is Confidence.UNSAFE and not f.fix for f in self.result.findings)
         if unsafe:
-            yield f"note: {_count(unsafe, 'finding')} might be repaired with --unsafe-fixes"
+            yield f"note: {count(unsafe, 'finding')} might be repaired with --unsafe-fixes"
         yield self._summary()
+        yield from self._next()
 
     def _finding(self, finding: Finding) -> Iterator[str]:
-        code = self._paint("red" if finding.fails else "yellow", f"{finding.code} {finding.code.slug}")
-        yield f"  {finding.place}: {code}: {finding.message}"
+        code = self._paint(_COLORS[severity.of(finding, self.result.applied)], wording.title(finding))
+        yield f"  {self._place(finding.place)}: {code}: {printable(finding.message)}"
         yield from self._evidence(finding.evidence)
         if finding.path:
             yield f"    received so far through {_arrows(finding.path)}"
         if finding.dependents:
             yield from self._dependents(finding)
         if len(finding.choices) > 1:
-            yield f"    the choices are {', '.join(finding.choices)}"
+            yield f"    the choices are {printable(', '.join(finding.choices))}"
         yield from self._outcome(finding)
 
     def _evidence(self, evidence: Sequence[Evidence]) -> Iterator[str]:
         for item in evidence[:_SHOWN]:
-            yield f"    {item.place}: {item.text}"
+            yield f"    {self._place(item.place)}: {printable(item.text)}"
         if len(evidence) > _SHOWN:
             yield f"    and {len(evidence) - _SHOWN} more"
 
     def _dependents(self, finding: Finding) -> Iterator[str]:
-        yield f"    dropping this edge alone would break {_count(len(finding.dependents), 'target')}:"
+        yield f"    dropping this edge alone would break {count(len(finding.dependents), 'target')}:"
         for item in finding.dependents:
             yield from self._dependent(item)
 
     def _dependent(self, item: Dependent) -> Iterator[str]:
-        yield f"      {item.target} ({item.place})"
-        yield f"        {item.evidence.place}: {item.evidence.text or f'import of {item.module}'}"
+        yield f"      {printable(item.target)} ({self._place(item.place)})"
+        said = item.evidence.text or f"import of {item.module}"
+        yield f"        {self._place(item.evidence.place)}: {printable(said)}"
         if item.path:
-            yield f"        receives {item.module} only through"
+            yield f"        receives {printable(item.module)} only through"
             yield f"          {_arrows(item.path)}"
         if item.rescued:
             yield self._paint(
@@ -75,28 +85,17 @@ class _Text:
 
     def _outcome(self, finding: Finding) -> Iterator[str]:
         why = "; ".join(finding.reasons)
-        detail = f" ({finding.detail})" if finding.detail and why else finding.detail
+        detail = printable(finding.detail)
+        detail = f" ({detail})" if detail and why else detail
         if finding.fix:
             remark = f" ({why}{detail})" if why or detail else ""
-            yield self._paint("green", f"    {self._fix(finding)}") + remark
+            yield self._paint("green", f"    {wording.repair(finding, self.result.applied)}") + remark
         elif finding.code is Code.NOT_ANALYSED:
-            yield f"    {finding.detail}"
+            yield f"    {detail}"
         elif finding.confidence is Confidence.UNSAFE:
             yield self._paint("yellow", "    not repaired, for it may not be safe") + f": {why}{detail}"
         elif why or detail:
             yield self._paint("yellow", "    not repaired") + f": {why}{detail}"
-
-    def _fix(self, finding: Finding) -> str:
-        where = f" {finding.attribute}" if finding.attribute else ""
-        past = self._repaired(finding)
-        if finding.fix == "add":
-            done = f'{"added" if past else "would add"} "{finding.dep}"' + (f" to{where}" if where else "")
-        else:
-            done = f'{"dropped" if past else "would drop"} "{finding.dep}"' + (f" from{where}" if where else "")
-        return done + (", so that the drop of another edge does not break this target" if finding.rescue else "")
-
-    def _repaired(self, finding: Finding) -> bool:
-        return self.result.applied and bool(finding.fix)
 
     def _outside(self) -> Iterator[str]:
         changes = [change for change in self.result.changes if change.outside]
@@ -106,8 +105,8 @@ class _Text:
             "bold", f"{'Also written' if self.result.applied else 'Would also write'} outside the paths given:"
         )
         for change in changes:
-            yield f"  {change.path}"
-            yield from dict.fromkeys(f"    {why}" for why in self._why_outside(change))
+            yield f"  {self._place(Place(change.path))}"
+            yield from dict.fromkeys(f"    {printable(why)}" for why in self._why_outside(change))
         yield ""
 
     def _why_outside(self, change: FileChange) -> Iterator[str]:
@@ -130,7 +129,7 @@ class _Text:
         looked = self.result.summary
         parts = [*self._counts(), *self._not_analysed()]
         seen = ((looked.packages, "package"), (looked.targets, "target"), (looked.sources, "source"))
-        return f"{'; '.join(parts)} ({', '.join(_count(number, what) for number, what in seen)})"
+        return f"{'; '.join(parts)} ({', '.join(count(number, what) for number, what in seen)})"
 
     def _counts(self) -> Iterator[str]:
         """How many findings there are, and what becomes of them; those that fail no check are counted apart."""
@@ -141,8 +140,8 @@ class _Text:
         repaired = sum(bool(finding.fix) for finding in findings)
         failing = sum(not finding.fix and finding.fails for finding in findings)
         rest = len(findings) - repaired - failing
-        yield _count(len(findings), "finding")
-        files = _count(len(self.result.changes), "file")
+        yield count(len(findings), "finding")
+        files = count(len(self.result.changes), "file")
         if repaired:
             done = f"{repaired} repaired in {files}"
             yield self._paint(
@@ -157,11 +156,27 @@ class _Text:
         looked = self.result.summary
         broken = ((looked.packages_incomplete, "package"), (looked.sources_broken, "source"))
         if any(number for number, _ in broken):
-            counts = ", ".join(_count(number, what) for number, what in broken if number)
+            counts = ", ".join(count(number, what) for number, what in broken if number)
             yield self._paint("yellow", f"not analysed: {counts}")
 
+    def _next(self) -> Iterator[str]:
+        """The command that goes on from here."""
+        command, fixable = self.view.command, any(finding.fix for finding in self.result.findings)
+        if command is not None and fixable and not self.result.applied:
+            words = ("buildfix", "--apply", *command)
+            yield self._paint("dim", f"next: {printable(shlex.join(words))}")
+
+    def _place(self, place: Place) -> str:
+        """A place, as a link to the file where the terminal shows links."""
+        shown = printable(str(place))
+        if not self.view.links:
+            return shown
+        path = quote(path_bytes(str(self.view.root / place.file)))
+        line = f"#L{place.line}" if place.line else ""
+        return f"\x1b]8;;file://{path}{line}\x1b\\{shown}\x1b]8;;\x1b\\"
+
     def _paint(self, style: str, text: str) -> str:
-        return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if self.color else text
+        return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if self.view.color else text
 
 
 def _by_target(findings: Sequence[Finding]) -> dict[str, list[Finding]]:
@@ -178,8 +193,4 @@ def _same_gift(add: Finding, item: Dependent) -> bool:
 
 
 def _arrows(path: Sequence[str]) -> str:
-    return " -> ".join(path)
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+    return printable(" -> ".join(path))
