@@ -15,7 +15,9 @@ from buildfix.faults import Fault
 from buildfix.findings import Code, Confidence, Dependent, Evidence, Finding, Place, Reason
 from buildfix.knowledge import Knowledge
 from buildfix.labels import Label
+from buildfix.literals import Element
 from buildfix.permits import Permits, Refusal
+from buildfix.prerequisites import Prerequisites
 from buildfix.proof import Proven
 from buildfix.reach import Loss, Pair, Reach
 from buildfix.repair import Add
@@ -52,6 +54,7 @@ class _Conclusion:
         self._added = frozenset(proven.plan.all_adds())
         self._permits = permits
         self._reach = reach
+        self._prerequisites = Prerequisites(proven.plan, reach)
 
     def findings(self) -> Iterator[Finding]:
         told: set[Pair] = set()
@@ -150,6 +153,8 @@ class _Conclusion:
             rescue=add.rescue,
             outside=not self._known.selected(target),
             fails=fails,
+            edits=(Place(add.place.file, add.place.line), *_places(add.moved)),
+            after=self._prerequisites.of_add(add),
         )
 
     def _rescue(self, pair: Pair, add: Add) -> Finding:
@@ -193,6 +198,8 @@ class _Conclusion:
             dependents=tuple(sorted(self._dependents(pair, self._losses(pair)))),
             fix="drop" if drop else "",
             fails=fails,
+            edits=_places(drop.elements) if drop else (),
+            after=self._prerequisites.of_drop(drop) if drop else (),
         )
 
     def _public_note(self, target: Target) -> str:
@@ -260,6 +267,7 @@ class _Conclusion:
             detail=_details(refusals),
             fix="drop" if single else "",
             fails=fault.fails and not (fault.code in _OF_SOURCES and self._permits.frozen(target)),
+            edits=_places(single.elements) if single else (),
         )
 
     # Not analysed
@@ -277,6 +285,10 @@ class _Conclusion:
             Confidence.DISPLAY,
             detail=withheld,
         )
+
+
+def _places(elements: Iterable[Element]) -> tuple[Place, ...]:
+    return tuple(Place(element.file, element.line) for element in elements)
 
 
 def _reasons(refusals: tuple[Refusal, ...]) -> tuple[Reason, ...]:

@@ -137,6 +137,11 @@ class Key(NamedTuple):
     target: str
     subject: str
 
+    @property
+    def fingerprint(self) -> str:
+        """The key as a short text."""
+        return hashlib.sha256("\0".join(self).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -145,7 +150,9 @@ class Finding:
     `target` is the canonical label; `dep` the label as it is written, or would be, `dep_label` its canonical form.
     `place` is the line of the dep's
     entry (unused), or of the target (missing). `fix` says what the plan does: "add", "drop" or "" (nothing).
-    `detail` adds to the reasons in words: the place that cannot be edited, the cycle, the error message.
+    `detail` adds to the reasons in words: the place that cannot be edited, the cycle, the error message. `edits` are
+    the places where the plan's edits for it begin; `after` the fingerprints of the findings that must be repaired
+    before it, or with it.
     """
 
     code: Code
@@ -167,6 +174,8 @@ class Finding:
     rescue: bool = False
     outside: bool = False
     fails: bool = True
+    edits: tuple[Place, ...] = ()
+    after: tuple[str, ...] = ()
 
     @property
     def key(self) -> Key:
@@ -176,7 +185,7 @@ class Finding:
     @property
     def fingerprint(self) -> str:
         """The key as a short text."""
-        return hashlib.sha256("\0".join(self.key).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        return self.key.fingerprint
 
 
 @dataclass(frozen=True, slots=True)

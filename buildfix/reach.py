@@ -406,9 +406,12 @@ class Reach:
         """Whether the target of a loss gets what it would lose through this one edge and in no other way."""
         start, goals = self.number[loss.target], self._mask(loss.providers)
         target, dep = self.number[edge.target], self.number[edge.dep]
-        if not self._before[start] >> target & 1 or not self._before[dep] & goals:
-            return False
-        return not _path(self._any, start, goals, (target, dep))
+        return self.may_hang_on(loss, edge) and not _path(self._any, start, goals, (target, dep))
+
+    def may_hang_on(self, loss: Loss, edge: Pair) -> bool:
+        """Whether the edge lies on a way, one of perhaps several, by which the target gets what it would lose."""
+        start, target, dep = self.number[loss.target], self.number[edge.target], self.number[edge.dep]
+        return bool(self._before[start] >> target & 1 and self._before[dep] & self._mask(loss.providers))
 
 
 def _path(adjacency: Sequence[Sequence[int]], start: int, goals: int, without: tuple[int, int] = (-1, -1)) -> list[int]:

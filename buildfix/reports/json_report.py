@@ -78,6 +78,8 @@ def _finding(finding: Finding, fingerprint: str, weight: severity.Severity) -> d
         "fix": finding.fix,
         "rescue": finding.rescue,
         "outside": finding.outside,
+        "edits": [_place(place) for place in finding.edits],
+        "after": list(finding.after),
     }
 
 
