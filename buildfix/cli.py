@@ -6,7 +6,7 @@ import os
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -205,6 +205,50 @@ def init(root: Path | None, force: bool, only_print: bool) -> None:
         click.echo(f"{old or file}: written; review it, then run buildfix again")
 
 
+@main.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--pack", is_flag=True, help="Print the artefact for FILE, a JSON report.")
+@click.option("--head", required=True, metavar="SHA", help="The pull request's head commit that was checked.")
+@click.option("--repo", envvar="GITHUB_REPOSITORY", metavar="OWNER/NAME", help="Default: $GITHUB_REPOSITORY.")
+@click.option("--dry-run", is_flag=True, help="Print the requests that would write, one JSON object on a line.")
+def comment(file: Path, pack: bool, head: str, repo: str | None, dry_run: bool) -> None:
+    """Comment on the pull request whose head is SHA: say what FILE, an artefact, found there.
+
+    The artefact is made by `--pack` from what `buildfix check --output-format json` printed. It may come from a run
+    that nobody trusts. The token is $GITHUB_TOKEN; docs/pr-bot.md shows the two workflows.
+    """
+    with _errors():
+        from buildfix.github import artefact
+
+        try:
+            if pack:
+                click.echo(artefact.pack(file.read_bytes(), head, str(file)), nl=False)
+                return
+            _post(file, head, repo, dry_run)
+        except artefact.ArtefactError as error:
+            _stop(str(error))
+        except OSError as error:
+            _stop(f"{file}: cannot be read: {error.strerror}")
+
+
+def _post(file: Path, head: str, repo: str | None, dry_run: bool) -> None:
+    try:
+        from buildfix.github import client
+        from buildfix.github import comment as bot
+    except ModuleNotFoundError as error:
+        if error.name != "httpx":
+            raise
+        _stop("comment needs httpx, which the extra `github` brings: pip install 'buildfix[github]'")
+    token = os.environ.get("GITHUB_TOKEN", "")
+    if not repo or not token:
+        raise click.UsageError("comment needs --repo OWNER/NAME (or $GITHUB_REPOSITORY), and $GITHUB_TOKEN")
+    api = os.environ.get("GITHUB_API_URL", "https://api.github.com").rstrip("/")
+    try:
+        bot.post(file, head, repo, token, api, os.environ.get("GITHUB_GRAPHQL_URL", ""), dry_run, click.echo)
+    except client.GitHubError as error:
+        _stop(str(error), INCOMPLETE)
+
+
 def _codes(option: str, words: tuple[str, ...]) -> frozenset[Code]:
     from buildfix.findings import codes_of
 
@@ -306,6 +350,6 @@ def _progress() -> Iterator[Progress | None]:
         yield update
 
 
-def _stop(message: str, code: int = USAGE) -> None:
+def _stop(message: str, code: int = USAGE) -> NoReturn:
     click.echo(f"buildfix: {message}", err=True)
     sys.exit(code)
