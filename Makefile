@@ -51,8 +51,11 @@ test: test-go test-python
 test-go: $(STAMP)
 	cd engine && $(GO_PATH) go test ./...
 
+# GitHub's own descriptions of its API, of which two files are kept. Without npm the tests do without them, and say so.
+GITHUB_API := $(VENV)/github
+
 .PHONY: test-python
-test-python: $(STAMP) test-go $(BIN)/buildifier $(BAZEL)
+test-python: $(STAMP) test-go $(BIN)/buildifier $(BAZEL) $(GITHUB_API)/.there
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -n auto --dist loadgroup
 
 $(BIN)/buildifier: Makefile | $(STAMP)
@@ -63,6 +66,16 @@ $(BIN)/buildifier: Makefile | $(STAMP)
 $(BAZEL): tests/install_bazel.py | $(STAMP)
 	@echo 'unpacking Bazel ...'
 	@$(BIN)/python $< $(VENV)/bazel
+
+$(GITHUB_API)/.there: Makefile | $(STAMP)
+	@rm -rf $(GITHUB_API) && mkdir -p $(GITHUB_API)
+	@if command -v npm >/dev/null; then \
+	  echo 'fetching the descriptions of the GitHub API (29 MB) ...' && cd $(GITHUB_API) && \
+	  npm pack --silent @octokit/openapi@23.0.2 @octokit/graphql-schema@15.26.1 >/dev/null && \
+	  tar -xzf octokit-openapi-*.tgz --strip-components=2 package/generated/api.github.com.json && \
+	  tar -xzf octokit-graphql-schema-*.tgz --strip-components=1 package/schema.graphql && rm -- *.tgz; \
+	else echo 'npm is not on PATH: the bot is not tested against the descriptions of the GitHub API'; fi
+	@touch $@
 
 .PHONY: lint
 lint: $(STAMP)
