@@ -118,8 +118,9 @@ class _Decider:
         self._restored: set[Pair] = set()
 
     def decide(self) -> Plan:
-        if Code.MISSING_DEP in self._policy.codes:
-            for missing in self._diagnosis.missing:
+        for missing in self._diagnosis.missing:
+            code = Code.NOT_VISIBLE if missing.reasons == (Reason.NOT_VISIBLE,) else Code.MISSING_DEP
+            if code in self._policy.codes:
                 self._propose_add(missing)
         if Code.UNUSED_DEP in self._policy.codes:
             for unused in self._diagnosis.unused:
@@ -147,7 +148,7 @@ class _Decider:
         if missing.provider is None:
             return
         pair = Pair(missing.target, missing.provider)
-        if missing.reasons == (Reason.NOT_VISIBLE,) and Code.NOT_VISIBLE in self._policy.codes:
+        if missing.reasons == (Reason.NOT_VISIBLE,):
             self._open(pair, missing.spelling)
         elif not self._policy.permits(missing.reasons, policy.MISSING):
             self._hold(pair, *(Refusal(reason, missing.condition) for reason in missing.reasons))
