@@ -266,6 +266,18 @@ class _Collector:
         for plugin in self.config.pytest_plugins:
             self._mention(plugin, Evidence(self.target.place, f"{plugin} is a pytest plugin"))
 
+    def add_unowned(self, seen: set[str]) -> None:
+        """What files import that no target has and that are imported themselves: who runs them may need it."""
+        todo = list(self.needs)
+        while todo:
+            module = todo.pop()
+            for path in () if module in self.modules.providers else self.modules.files.get(module, ())[:1]:
+                if path not in seen:
+                    seen.add(path)
+                    before = set(self.needs)
+                    self.add_source(self.modules.sources[path], mentions=True)
+                    todo += self.needs.keys() - before
+
     def add_entry_points(self) -> None:
         """Modules that attributes name: `main_module`, and `main_function`, with the function behind it."""
         for attribute in ("main_module", "main_function"):
@@ -355,6 +367,7 @@ def collect(
                 collector.missing.append(path)
             else:
                 collector.add_source(source)
+        collector.add_unowned(set(paths))
         collector.add_entry_points()
         if target.rule.python:
             collector.add_attributes()
