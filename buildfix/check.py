@@ -227,10 +227,12 @@ def _third_party(
     distributions: Iterable[Distribution],
 ) -> ThirdParty:
     said = thirdparty.configured(config.third_party, graph.workspace)
-    declared = (provision for one in distributions for provision in one.provisions(graph.workspace))
+    listed = tuple(distributions)
+    declared = (provision for one in listed for provision in one.provisions(graph.workspace))
+    named = learn.declared(graph, found, listed)
     guessed = learn.guess(graph, found, used)
     in_the_tree = (one for one in guessed if one.origin is Origin.NAME and one.label in graph.targets)
-    return ThirdParty((*said, *declared, *learn.marked(used.values()), *in_the_tree), guessed)
+    return ThirdParty((*said, *declared, *named, *learn.marked(used.values()), *in_the_tree), guessed)
 
 
 def _same_uses(graph: TargetGraph, found: Modules, basis: Knowledge | None) -> Mapping[Label, TargetUses]:

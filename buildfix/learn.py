@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from buildfix.labels import Label
+from buildfix.manifests import Distribution
 from buildfix.modules import Modules
 from buildfix.rules import Role
 from buildfix.targets import Target, TargetGraph
@@ -46,6 +47,16 @@ def guess(graph: TargetGraph, modules: Modules, uses: Mapping[Label, TargetUses]
         for module, who in sorted(importers.items())
         if (found := _best(module, who, candidates, by_user)) is not None
     )
+
+
+def declared(graph: TargetGraph, modules: Modules, distributions: Iterable[Distribution]) -> Iterator[Provision]:
+    """What distributions provide by a label of their name that is there: a prebuilt library, or some target's dep."""
+    candidates = _candidates(graph, modules)
+    for one in distributions:
+        candidate = candidates.get(normal(one.name))
+        if candidate is not None and candidate.labels:
+            label, text = min(candidate.labels, key=lambda both: (-candidate.labels[both], both))
+            yield from one.provided_by(label, text)
 
 
 def _candidates(graph: TargetGraph, modules: Modules) -> dict[str, _Candidate]:

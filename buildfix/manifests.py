@@ -17,6 +17,7 @@ from typing import Any
 import yaml
 
 from buildfix import hubs
+from buildfix.labels import Label
 from buildfix.thirdparty import Origin, Provision, normal
 from buildfix.workspace import Workspace
 
@@ -38,13 +39,16 @@ class Distribution:
     file: str
 
     def provisions(self, workspace: Workspace) -> Iterator[Provision]:
-        """Its modules, provided by the hub's label."""
+        """Its modules, provided by the hub's label; nothing where there are no hubs."""
         text = f"@{self.hub}//{normal(self.name)}"
-        label = workspace.resolve(text, "") if self.hub else None
-        if label is not None:
-            for module in self.modules or (normal(self.name),):
-                origin = self.origin if self.modules else Origin.METADATA
-                yield Provision(module, label, origin, text, f"{self.file}: {self.name}")
+        label = workspace.resolve(text, "") if self.hub and workspace.dialect == "bazel" else None
+        return self.provided_by(label, text) if label is not None else iter(())
+
+    def provided_by(self, label: Label, text: str = "") -> Iterator[Provision]:
+        """Its modules, provided by a label that stands for it."""
+        for module in self.modules or (normal(self.name),):
+            origin = self.origin if self.modules else Origin.METADATA
+            yield Provision(module, label, origin, text, f"{self.file}: {self.name}")
 
 
 def read(root: Path, folders: Iterable[str]) -> tuple[Distribution, ...]:
