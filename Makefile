@@ -16,6 +16,7 @@ help:
 	@echo 'make test    all tests: Go, then Python with the real engine'
 	@echo 'make lint    ruff, mypy, gofmt, go vet'
 	@echo 'make fmt     format Python and Go'
+	@echo 'make docs    write docs/findings.md and the examples in it anew'
 	@echo 'make bench   time and memory of a check, beside reading the files (BENCH=path)'
 	@echo 'make clean   remove everything that make built'
 
@@ -91,6 +92,10 @@ fmt: $(STAMP)
 	$(BIN)/ruff check --fix-only
 	$(BIN)/ruff format
 	@$(GO_PATH); export PATH; "$$(go env GOROOT)/bin/gofmt" -w engine
+
+.PHONY: docs
+docs: $(STAMP)
+	$(BIN)/python -m pytest -q tests/test_explain.py tests/test_demo.py --update-fixtures
 
 BENCH ?= .
 .PHONY: bench

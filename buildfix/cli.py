@@ -249,6 +249,21 @@ def _post(file: Path, head: str, repo: str | None, dry_run: bool) -> None:
         _stop(str(error), INCOMPLETE)
 
 
+@main.command()
+@click.argument("word", required=False, metavar="[CODE]")
+def explain(word: str | None) -> None:
+    """Say what a finding or a reason is: what, why it matters, an example, when the repair is safe, how to silence it.
+
+    CODE is `BF001`, `missing-dep`, or a reason such as `of-macro`. Without it all are listed.
+    """
+    from buildfix import explain as texts
+
+    try:
+        click.echo(texts.explain(word) if word else texts.listing(), nl=False)
+    except texts.UnknownError as error:
+        _stop(str(error))
+
+
 def _codes(option: str, words: tuple[str, ...]) -> frozenset[Code]:
     from buildfix.findings import codes_of
 

@@ -1,0 +1,128 @@
+"""What is said about each finding, by its code; the examples are in examples.txt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+
+class Text(NamedTuple):
+    """`what` is wrong, `why` that matters, when `repair` is safe or what to do by hand, how to `silence` it besides
+    the ways that silence any finding."""
+
+    what: str
+    why: str
+    repair: str
+    silence: str = ""
+
+
+CODES: Mapping[str, Text] = {
+    "BF001": Text(
+        "A source of the target imports a module, and none of the target's direct deps provides it.",
+        "It may work today because some other dep brings the module along. It breaks for a reason that nobody sees "
+        "when somebody tidies that other dep, and whoever builds the target in a sandbox of its own misses it at once.",
+        "`--apply` adds the provider: one that is visible, not to be avoided, a library before a binary, by which the "
+        "target gets the module already, in the same package before the nearest. Adding is safe if it closes no "
+        "cycle, if the dep is not test-only for a target that is not, and if the entry reaches nobody who does not "
+        "need it. Imports that may fail (inside `try` with `except ImportError`, below a platform or version guard) "
+        "are shown and fail no check; imports below `TYPE_CHECKING` are not required unless `type_checking: require` "
+        "says so. `buildfix index MODULE` lists the providers, `buildfix index MODULE --for TARGET` says why that one.",
+        "`# @manual` or `# buildfix: ignore why` at the import: it needs no dep. `# @manual=LABEL`: LABEL provides "
+        "it. `# @noautodeps` near the top of the source: nothing is proposed for it.",
+    ),
+    "BF002": Text(
+        "A direct dep whose modules nothing in the target uses.",
+        "Each such edge makes others build and test again for nothing, and hides who really needs what. It is "
+        "dangerous to drop by hand: targets elsewhere may live on it, as the test does here.",
+        "`--apply` drops the entry if the dep can do nothing but provide modules, every source of the target was "
+        "understood, nothing mentions it in another way (a string, a label, a mock), and every target of the "
+        "repository that receives a module through the edge is given the dep directly in the same run. Otherwise the "
+        "edge stays, and the report says who is in the way. `buildfix why TARGET DEP` shows who relies on any edge.",
+        "`# keep`, `# @manual` or `# buildfix: keep why` at the entry, or above the attribute or the rule.",
+    ),
+    "BF003": Text(
+        "An import looks as if it were of the repository, for its package is, and there is no such module: no file, "
+        "and no rule that could make it.",
+        "It fails when it runs. Mostly a file was moved or renamed, or the name is misspelt; sometimes a rule makes "
+        "the module in a way that cannot be seen.",
+        "There is nothing to edit in a build file: mend the import. Targets with generated sources, or with deps of a "
+        "kind that may provide modules which nobody knows, are left alone, and so are imports that may fail.",
+        "`# @manual` or `# buildfix: ignore why` at the import. `import_roots` in buildfix.yaml, if the modules below "
+        "a folder have other names than it seems.",
+    ),
+    "BF004": Text(
+        "An import of a file that is there, but no target has it among its sources.",
+        "No dep can bring it along, so the import works where all files lie about and fails where only what is "
+        "declared is there.",
+        "Which target ought to have the file is a choice: add it to the `srcs` of one, or make one for it. Then run "
+        "buildfix again for the deps. Files that a target of a package which could not be wholly evaluated may have "
+        "are not told.",
+        "`# @manual` or `# buildfix: ignore why` at the import.",
+    ),
+    "BF005": Text(
+        "A missing dep for which several targets are equally good. The choices are printed and nothing is added.",
+        "Two targets with the same source are two copies of one module in every program that has both; which of them "
+        "is meant, only people know.",
+        "Add the one that is meant by hand; the next run takes it for granted. A label `avoid_dep`, or a "
+        "`deprecation`, on the other settles it for everybody, and so does giving the source to one target only.",
+        "`# @manual=LABEL` at the import names the provider.",
+    ),
+    "BF006": Text(
+        "A missing dep that would make the target depend on itself. The cycle is printed and nothing is added.",
+        "Neither Buck nor Bazel builds a cycle. The import works only because whoever uses the target also has the "
+        "other one.",
+        "Move what both need to a target of its own, or the import to where the other target already is; then run "
+        "again. A cycle that a drop in the same run opens is none: both edits are made together.",
+        "`# @manual` at the import.",
+    ),
+    "BF007": Text(
+        "A missing dep whose target may not be used from here. Nothing is added until its visibility allows it.",
+        "An edge to a target that is not visible is an error in the build. That the module arrives by another dep "
+        "goes around what the owners of the target have decided.",
+        "Ask the owners: they widen its `visibility`, or name the target that is meant for others.",
+        "`# @manual` at the import.",
+    ),
+    "BF008": Text(
+        "A dep names a target that does not exist, although all targets of its package are known.",
+        "The build fails as soon as somebody asks for the target, often long after the other one was renamed or "
+        "deleted.",
+        "Correct the label by hand, or delete the entry: what it was there for may have moved. Only labels that "
+        "people wrote, of packages that were evaluated to their end, are told.",
+    ),
+    "BF009": Text(
+        "A source of the target is neither a file nor made by a rule of the package.",
+        "The target cannot be built. What the file would import is not known, so no dep of the target is dropped.",
+        "Delete the entry, or bring the file back.",
+    ),
+    "BF010": Text(
+        "A list names the same dep twice, perhaps in two spellings, or a target and its alias.",
+        "Some tools refuse it, and whoever deletes one of the two wonders why nothing changed.",
+        "`--apply` keeps the first entry and drops the others, if whoever gets one of the others gets the first, too. "
+        "An alias beside its target is only shown.",
+        "`# keep` at the entry.",
+    ),
+    "BF011": Text(
+        "A build file could not be evaluated to its end, or a source could not be read or parsed.",
+        "Whatever it might have said is taken as unknown: no dep is dropped that it could need. The exit status is 3, "
+        "since the rest of the report may lack something.",
+        "Mend the file. If a build file needs what is not in the repository, `symbols`, `build_config` or `ignore` in "
+        "buildfix.yaml can say so.",
+        "`ignore` in buildfix.yaml takes files out of sight. No baseline has this finding, and no option turns it off.",
+    ),
+    "BF012": Text(
+        "A marker that keeps nothing: if it went, buildfix would say and do the same.",
+        "Idle markers teach people not to believe the others, and one day they keep an edge that should go.",
+        "Delete the comment; nothing is edited for you, for it may have been written for another tool.",
+        "It fails no check.",
+    ),
+    "BF013": Text(
+        "A library that nothing depends on and whose modules nothing imports. Looked for only if selected.",
+        "It is built and tested for nobody; or somebody outside the repository uses it, which cannot be seen here.",
+        "Delete it, or leave it. Public targets are told only where every package is known.",
+    ),
+    "BF014": Text(
+        "A library that is not test-only, although everybody who depends on it is a test. Looked for only if selected.",
+        "What helps tests does not belong into what is shipped; `testonly` sees to that.",
+        "Set `testonly = True` where the rule has it, or leave it.",
+    ),
+}
