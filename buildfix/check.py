@@ -39,13 +39,14 @@ from buildfix import config as configuration
 from buildfix.config import Config, ImportRoot, clean_path
 from buildfix.directives import Directives
 from buildfix.engine import Facts, Mode, Package, Progress, Request, Symbols
-from buildfix.findings import Code, Result, Summary
+from buildfix.findings import Code, Finding, Result, Summary
 from buildfix.knowledge import Knowledge
 from buildfix.labels import Label
 from buildfix.manifests import Distribution
 from buildfix.modules import Modules
 from buildfix.permits import Permits
 from buildfix.policy import DEFAULT, Policy, below, selected
+from buildfix.proof import Proven
 from buildfix.reach import Reach
 from buildfix.sites import Sites
 from buildfix.targets import Target, TargetGraph
@@ -80,6 +81,15 @@ def check(
 
     Raises ConfigError, WorkspaceError, PathError, SinceError or EngineError.
     """
+    known, rerun = look(root, paths, options, progress)
+    return judge(known, rerun)
+
+
+def look(
+    root: Path, paths: Iterable[Path] = (), options: Options | None = None, progress: Progress | None = None
+) -> tuple[Knowledge, Rerun]:
+    """All that is known of the repository at `root`, narrowed to what the paths and options ask about; raises what
+    `check` does."""
     config = configuration.load(root)
     space = workspace.read(root, config)
     options = options or Options()
@@ -95,11 +105,38 @@ def check(
     rerun = Rerun(space, config, options, known)
     if change is not None:
         known = since.narrow(known, change, rerun)
-    return judge(known, rerun)
+    return known, rerun
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What follows from the knowledge of a repository: the findings, the proven plan, and what they were made with."""
+
+    findings: tuple[Finding, ...]
+    proven: Proven
+    sites: Sites
+    permits: Permits
+    reach: Reach
 
 
 def judge(known: Knowledge, rerun: Rerun) -> Result:
     """Diagnose, decide, prove, conclude."""
+    policy = rerun.options.policy
+    judged = weigh(known, rerun)
+    told, notes = baseline.tell(judged.findings, known.graph, policy, known.selected)
+    inside = selection_of_files(rerun.options.paths)
+    changes = tuple(replace(change, outside=not inside(change.path)) for change in judged.proven.changes)
+    result = Result(told, changes, replace(summary(known), notes=(*summary(known).notes, *notes)))
+    if rerun.options.parts:
+        result = replace(
+            result,
+            repairs=parts.split(known, judged.proven.plan, told, judged.sites, judged.permits, judged.reach),
+        )
+    return result
+
+
+def weigh(known: Knowledge, rerun: Rerun) -> Judgement:
+    """Diagnose, decide, prove."""
     policy = rerun.options.policy
     found = faults.find(known, policy.codes, rerun.exists)
     diagnosis = replace(diagnose.diagnose(known), faults=found)
@@ -112,13 +149,7 @@ def judge(known: Knowledge, rerun: Rerun) -> Result:
         diagnosis = replace(diagnosis, faults=(*diagnosis.faults, *idle))
     findings = conclude.conclude(known, diagnosis, proven, permits, reach)
     asked = tuple(finding for finding in findings if finding.code in policy.codes or finding.fix)
-    told, notes = baseline.tell(asked, known.graph, policy, known.selected)
-    inside = selection_of_files(rerun.options.paths)
-    changes = tuple(replace(change, outside=not inside(change.path)) for change in proven.changes)
-    result = Result(told, changes, replace(summary(known), notes=(*summary(known).notes, *notes)))
-    if rerun.options.parts:
-        result = replace(result, repairs=parts.split(known, proven.plan, told, sites, permits, reach))
-    return result
+    return Judgement(asked, proven, sites, permits, reach)
 
 
 def apply(root: Path, result: Result) -> Result:

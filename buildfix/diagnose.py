@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from buildfix import markers
 from buildfix.contexts import Need
@@ -210,41 +211,116 @@ def _outside(target: Target, uses: TargetUses, known: Knowledge) -> Iterator[Mis
 _RANK = {Role.LIBRARY: 0, Role.EXTENSION: 1, Role.GENERATED: 1, Role.PREBUILT: 1, Role.BINARY: 2, Role.TEST: 3}
 
 
+class Criterion(NamedTuple):
+    """A row of the table below: what it prefers, in words; whether it depends on who imports; which of the providers
+    (of a module, for a target) it keeps; and, where it may keep none, the reason for that."""
+
+    words: str
+    relative: bool
+    keep: Callable[[list[Target], Target, str, Knowledge], list[Target]]
+    reason: Reason | None = None
+
+
+class Step(NamedTuple):
+    """What a criterion left of the providers."""
+
+    criterion: Criterion
+    left: tuple[Target, ...]
+
+
+CRITERIA: tuple[Criterion, ...] = (
+    Criterion(
+        "a rule on which others may depend",
+        False,
+        lambda found, target, module, known: [p for p in found if p.rule.dependable],
+        Reason.NOT_A_DEP,
+    ),
+    Criterion(
+        "not test-only, unless the target is",
+        True,
+        lambda found, target, module, known: [
+            p for p in found if known.graph.testonly(target) or not known.graph.testonly(p)
+        ],
+        Reason.TEST_ONLY,
+    ),
+    Criterion(
+        "visible",
+        True,
+        lambda found, target, module, known: [p for p in found if known.graph.visible(p, target)],
+        Reason.NOT_VISIBLE,
+    ),
+    Criterion(
+        "not marked as to be avoided",
+        False,
+        lambda found, target, module, known: [p for p in found if not avoided(p)],
+        Reason.AVOIDED,
+    ),
+    Criterion(
+        "a library before what is built or generated, then binaries",
+        False,
+        lambda found, target, module, known: _least(found, lambda p: _RANK.get(p.rule.role, 4)),
+    ),
+    Criterion(  # another would put a second copy beside it
+        "the one by which the target gets the module today",
+        True,
+        lambda found, target, module, known: _least(
+            found, lambda p: not known.graph.path(target.label, frozenset([p.label]))
+        ),
+    ),
+    Criterion(
+        "below an import root that the target uses",
+        True,
+        lambda found, target, module, known: known.modules.on_path(target, found, module) if len(found) > 1 else found,
+        Reason.AMBIGUOUS,
+    ),
+    Criterion(
+        "the same package, then the nearest",
+        True,
+        lambda found, target, module, known: _least(found, lambda p: -nearness(p.label, target.label)),
+    ),
+    Criterion(
+        "what at least two thirds of those who import the module have",
+        False,
+        lambda found, target, module, known: _preferred(found, module, known),
+    ),
+)
+"""How the provider of a missing dep is chosen, one criterion after the other."""
+
+
+def sift(target: Target | None, module: str, known: Knowledge) -> Iterator[Step]:
+    """The steps of a choice: what each criterion left, until one provider is left, or none.
+
+    Without a target only those count that hold for everybody.
+    """
+    labels = known.modules.providers.get(module, ())
+    left = [known.graph.targets[label] for label in labels if target is None or label != target.label]
+    for criterion in CRITERIA if left else ():
+        if target is None:
+            kept = left if criterion.relative else criterion.keep(left, left[0], module, known)
+        elif criterion.reason or len(left) > 1:
+            kept = criterion.keep(left, target, module, known)
+        else:
+            return
+        if target is not None or not criterion.relative:
+            yield Step(criterion, tuple(kept))
+        if not kept:
+            return
+        left = kept
+
+
 def choose(target: Target, module: str, evidence: tuple[Evidence, ...], known: Knowledge) -> Missing:
-    """The provider that a missing dep would name: visible, not to be avoided, library before binary before test, what
-    is reached today, what the import root decides, the same package before the nearest, what most others name; or none,
-    with the choices."""
-    targets = known.graph.targets
-    providers = [targets[label] for label in known.modules.providers.get(module, ()) if label != target.label]
-    if not providers:
+    """The provider that a missing dep would name, by the criteria; or none, with the choices."""
+    left = [known.graph.targets[p] for p in known.modules.providers.get(module, ()) if p != target.label]
+    if not left:
         return Missing(target.label, (module,), None, evidence, (Reason.EVIDENCE,))
-    usable = [p for p in providers if p.rule.dependable]
-    if not usable:
-        return _refused(target, module, evidence, providers, Reason.NOT_A_DEP)
-    graph = known.graph
-    allowed = [p for p in usable if graph.testonly(target) or not graph.testonly(p)]
-    if not allowed:
-        return _refused(target, module, evidence, usable, Reason.TEST_ONLY)
-    visible = [p for p in allowed if graph.visible(p, target)]
-    if not visible:
-        return _refused(target, module, evidence, allowed, Reason.NOT_VISIBLE)
-    wanted = [p for p in visible if not avoided(p)]
-    if not wanted:
-        return _refused(target, module, evidence, visible, Reason.AVOIDED)
-    best = _least(wanted, lambda p: _RANK.get(p.rule.role, 4))
-    if len(best) > 1:  # the one by which it gets the module today: another would put a second copy beside it
-        best = _least(best, lambda p: not graph.path(target.label, frozenset([p.label])))
-    if len(best) > 1:
-        here = known.modules.on_path(target, best, module)
-        if not here:
-            return _refused(target, module, evidence, best, Reason.AMBIGUOUS)
-        best = here
-    best = _least(best, lambda p: -nearness(p.label, target.label))
-    if len(best) > 1:
-        best = _preferred(best, module, known)
-    if len(best) > 1:
-        return _refused(target, module, evidence, best, Reason.AMBIGUOUS)
-    return Missing(target.label, (module,), best[0].label, evidence)
+    for step in sift(target, module, known):
+        if not step.left:
+            assert step.criterion.reason is not None
+            return _refused(target, module, evidence, left, step.criterion.reason)
+        left = list(step.left)
+    if len(left) > 1:
+        return _refused(target, module, evidence, left, Reason.AMBIGUOUS)
+    return Missing(target.label, (module,), left[0].label, evidence)
 
 
 def _preferred(providers: list[Target], module: str, known: Knowledge) -> list[Target]:
@@ -310,7 +386,7 @@ def _unused(target: Target, uses: TargetUses, known: Knowledge) -> Iterator[Unus
             if dep not in uses.labels and not _imports_any(outside, uses):
                 yield Unused(target.label, dep, tuple(edges), (Reason.THIRD_PARTY,))
             continue
-        if not _can_be_judged(dep, known) or _used(target, dep, uses, known):
+        if not _can_be_judged(dep, known) or next(uses_of(target, dep, uses, known), None) is not None:
             continue
         yield Unused(target.label, dep, tuple(edges), tuple(_reasons(target, dep, edges, uses, known)))
 
@@ -335,18 +411,33 @@ def _can_be_judged(dep: Label, known: Knowledge) -> bool:
     return found.rule.role is Role.LIBRARY and found.rule.known and bool(known.modules.owned(found))
 
 
-def _used(target: Target, dep: Label, uses: TargetUses, known: Knowledge) -> bool:
+class Use(NamedTuple):
+    """What shows that a target uses a dep: the module ("" for the dep's label), how firmly, and where."""
+
+    module: str
+    need: Need
+    evidence: tuple[Evidence, ...]
+
+
+def uses_of(target: Target, dep: Label, uses: TargetUses, known: Knowledge) -> Iterator[Use]:
+    """Everything that shows that a target uses a dep of which the modules are known."""
     for label in known.behind(dep):
-        if label in uses.labels or label in uses.provided.values():
-            return True
-        if any(label in known.modules.tops[top] for top in uses.paths):
-            return True
+        if label in uses.labels:
+            yield Use("", Need.MENTIONED, (uses.labels[label],))
+        for module, provider in uses.provided.items():
+            if provider == label:
+                yield Use(module, *(uses.needs.get(module) or uses.externals.get(module) or (Need.MENTIONED, ())))
+        for top, evidence in uses.paths.items():
+            if label in known.modules.tops[top]:
+                yield Use(top, Need.MENTIONED, (evidence,))
         owned = known.modules.of_target.get(label, frozenset())
-        if any(module in uses.needs for module in owned):
-            return True
-        if any(module == prefix or module.startswith(prefix + ".") for prefix in uses.prefixes for module in owned):
-            return True
-    return dep in target.located
+        for module in sorted(owned & uses.needs.keys()):
+            yield Use(module, *uses.needs[module])
+        for prefix, evidence in uses.prefixes.items():
+            if any(module == prefix or module.startswith(f"{prefix}.") for module in owned):
+                yield Use(prefix, Need.MENTIONED, (evidence,))
+    if dep in target.located:
+        yield Use("", Need.MENTIONED, (Evidence(target.place, "another attribute expects it among the deps"),))
 
 
 def _reasons(target: Target, dep: Label, edges: list[Edge], uses: TargetUses, known: Knowledge) -> Iterator[Reason]:

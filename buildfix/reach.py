@@ -397,9 +397,10 @@ class Reach:
         named = (other.labels[node] for node in bits_of(bits))
         return self._mask(label for label in named if label in self.number)
 
-    def path(self, start: Label, goals: Iterable[Label]) -> tuple[Label, ...]:
-        """The shortest way along the deps as they stand; () if there is none."""
-        way = _path(self._any, self.number[start], self._mask(goals))
+    def path(self, start: Label, goals: Iterable[Label], without: Pair | None = None) -> tuple[Label, ...]:
+        """The shortest way along the deps as they stand, or as they would be `without` one; () if there is none."""
+        edge = (self.number[without.target], self.number[without.dep]) if without else (-1, -1)
+        way = _path(self._any, self.number[start], self._mask(goals), edge)
         return tuple(self.labels[node] for node in way)
 
     def hangs_on(self, loss: Loss, edge: Pair) -> bool:
