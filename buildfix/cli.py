@@ -264,6 +264,99 @@ def explain(word: str | None) -> None:
         _stop(str(error))
 
 
+_format = click.option(
+    "--output-format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="How to print the answer.",
+)
+
+
+@main.command()
+@click.argument("target")
+@click.argument("dep_or_module")
+@_root
+@_format
+@_jobs
+def why(target: str, dep_or_module: str, root: Path | None, output_format: str, jobs: int) -> None:
+    """Say why TARGET has a dep, or needs one: what imports it, by which way it arrives, who else relies on the edge,
+    and what a repair would do about it.
+
+    TARGET is a label as people write it (`//kit:saw`, `kit:saw`, `:saw` in its folder), or a source file: then all
+    targets that have it. DEP_OR_MODULE is a label or a dotted module, of the repository or from outside.
+
+    \b
+    Exit status: 0 answered
+                 2 there is no such target, dep or module
+                 3 something that the answer needs could not be analysed
+    """
+    with _errors():
+        from buildfix import asked, check
+        from buildfix import why as whys
+        from buildfix.reports import answers
+
+        base = _base(root, ())
+        with _progress() as progress:
+            known, rerun = check.look(base, (), check.Options(jobs=jobs), progress)
+        here = _here(base)
+        targets = asked.targets(target, here, _file(base, target), known)
+        subject = asked.subject(dep_or_module, here, _file(base, dep_or_module), known)
+        found = whys.answer(targets, subject, known, rerun)
+        render = answers.why_json if output_format == "json" else answers.why_text
+        _write(render(found).encode("utf-8", "surrogateescape"))
+        sys.exit(INCOMPLETE if any(one.not_analysed for one in found) else CLEAN)
+
+
+@main.command()
+@click.argument("modules", nargs=-1)
+@click.option("--for", "user", metavar="TARGET", help="Which provider a dep of TARGET would name, and why that one.")
+@_root
+@_format
+@_jobs
+def index(modules: tuple[str, ...], user: str | None, root: Path | None, output_format: str, jobs: int) -> None:
+    """Say who provides MODULES, and which of several a missing dep would name.
+
+    Without MODULES every module of the repository is listed with its target, one on a line.
+
+    \b
+    Exit status: 0 answered
+                 2 there is no such module
+                 3 a package that may provide it could not be analysed
+    """
+    with _errors():
+        from buildfix import asked, check
+        from buildfix import index as indices
+        from buildfix.reports import answers
+
+        base = _base(root, ())
+        with _progress() as progress:
+            known, _ = check.look(base, (), check.Options(jobs=jobs), progress)
+        if not modules and output_format == "text":
+            lines = (f"{module}\t{label}\n" for module, label in indices.everything(known))
+            _write("".join(lines).encode("utf-8", "surrogateescape"))
+            return
+        named = asked.targets(user, _here(base), _file(base, user), known)[0] if user else None
+        wanted = [asked.module(text, known) for text in modules] or sorted(known.modules.providers)
+        found = [indices.entry(module, named, known) for module in wanted]
+        render = answers.index_json if output_format == "json" else answers.index_text
+        _write(render(found).encode("utf-8", "surrogateescape"))
+        sys.exit(INCOMPLETE if any(one.incomplete for one in found) else CLEAN)
+
+
+def _here(base: Path) -> str:
+    """The current folder, relative to the root; the root itself if it lies elsewhere."""
+    here = Path(os.path.realpath(Path.cwd()))
+    return here.relative_to(base).as_posix().removeprefix(".") if here.is_relative_to(base) else ""
+
+
+def _file(base: Path, text: str) -> str | None:
+    """The file that a word names, relative to the root; None if it names none."""
+    from buildfix import check
+
+    return check.relative(base, Path(text)) if os.path.isfile(text) else None
+
+
 def _codes(option: str, words: tuple[str, ...]) -> frozenset[Code]:
     from buildfix.findings import codes_of
 
@@ -311,7 +404,7 @@ def _errors() -> Iterator[None]:
     """Every error that can be foreseen ends with one line for people and a status of its own; the rest is a fault."""
     import gc
 
-    from buildfix import baseline, check, config, engine, workspace, write
+    from buildfix import asked, baseline, check, config, engine, workspace, write
     from buildfix import since as changes
 
     gc.disable()  # one run builds a few large values that all live to its end; collecting them only costs time
@@ -328,6 +421,8 @@ def _errors() -> Iterator[None]:
         engine.RequestError,
     ) as error:
         _stop(str(error))
+    except asked.UnknownError as error:
+        _stop(str(error), INCOMPLETE if error.incomplete else USAGE)
     except (engine.EngineError, write.WriteError) as error:
         _stop(str(error), INCOMPLETE)
     except KeyboardInterrupt:

@@ -37,18 +37,30 @@ def report(result: Result) -> dict[str, Any]:
 def findings(result: Result) -> list[dict[str, Any]]:
     """The findings as plain values."""
     known = zip(result.findings, wording.fingerprints(result.findings), strict=True)
-    return [_clean(_finding(finding, own, severity.of(finding, result.applied))) for finding, own in known]
+    return [clean(_finding(finding, own, severity.of(finding, result.applied))) for finding, own in known]
 
 
-def _clean(value: Any) -> Any:
+def plain(value: Finding | Dependent | Evidence | Place) -> dict[str, Any]:
+    """One of the values that a report is made of, as the report has it."""
+    match value:
+        case Finding():
+            return _finding(value, value.fingerprint, severity.of(value, False))
+        case Dependent():
+            return _dependent(value)
+        case Evidence():
+            return _evidence(value)
+    return _place(value)
+
+
+def clean(value: Any) -> Any:
     """The same value without what JSON cannot carry: the bytes of paths that are not UTF-8."""
     match value:
         case str():
             return unicode_only(value)
         case list():
-            return [_clean(item) for item in value]
+            return [clean(item) for item in value]
         case dict():
-            return {key: _clean(item) for key, item in value.items()}
+            return {key: clean(item) for key, item in value.items()}
     return value
 
 
