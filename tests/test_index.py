@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -140,3 +142,13 @@ def test_what_is_unknown(words: tuple[str, ...], workspace: Make, buildfix: Run)
     done = buildfix("index", "--root", root, *words, cwd=root)
     assert (done.returncode, done.stdout) == (2, "")
     assert "did you mean" in done.stderr
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(workspace: Make) -> None:
+    """`buildfix index | head` ends quietly."""
+    root = workspace(SAWS)
+    command = f"{sys.executable} -m buildfix index --root {root} | head -n 1"
+    done = subprocess.run(
+        command, shell=True, cwd=Path(__file__).parent.parent, capture_output=True, text=True, check=True
+    )
+    assert (done.stdout, done.stderr) == ("kit.saw\t//kit:old\n", "")

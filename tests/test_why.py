@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -231,11 +230,3 @@ def test_in_bazel(workspace: Make, buildfix: Run) -> None:
     for target in ("//yard", "yard", "@farm//yard", "yard/hut.py"):
         answer = ask(buildfix, root, target, "@//kit:saw")
         assert (answer["target"], answer["declared"][0]["text"]) == ("//yard:yard", "@farm//kit:saw")
-
-
-def test_a_reader_that_has_seen_enough_is_no_error(workspace: Make) -> None:
-    """`buildfix index | head` ends quietly."""
-    root = workspace(YARD)
-    command = f"python -m buildfix index --root {root} | head -n 1"
-    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
-    assert (done.stdout, done.stderr) == ("kit.axe\t//kit:axe\n", "")

@@ -24,7 +24,9 @@ Each finding has a code, the target that it is about, a place, and its evidence.
 these sections. What is shown here is what buildfix says about `fixtures/one-of-each-finding`.
 
 Any of them but BF011 is silenced for one run by `--ignore CODE`, for good by `findings: {CODE: false}` in
-[buildfix.yaml](config.md), and as far as it is known today by a [baseline](baseline.md).
+[buildfix.yaml](config.md), and as far as it is known today by a [baseline](baseline.md). `--select` and `--ignore` take
+codes or names. What is not looked for is not repaired either, except that whoever would lose a module by another repair
+is given it.
 """
 _REASONS_HEAD = """\
 ## Reasons

@@ -41,22 +41,23 @@ CODES: Mapping[str, Text] = {
         "`# keep`, `# @manual` or `# buildfix: keep why` at the entry, or above the attribute or the rule.",
     ),
     "BF003": Text(
-        "An import looks as if it were of the repository, for its package is, and there is no such module: no file, "
-        "and no rule that could make it.",
-        "It fails when it runs. Mostly a file was moved or renamed, or the name is misspelt; sometimes a rule makes "
-        "the module in a way that cannot be seen.",
-        "There is nothing to edit in a build file: mend the import. Targets with generated sources, or with deps of a "
-        "kind that may provide modules which nobody knows, are left alone, and so are imports that may fail.",
+        "An import that looks as if it were the repository's own, of a module that is nowhere: no file has it, and no "
+        "rule that could make it is known.",
+        "Whoever runs the target gets an ImportError. Mostly a file was moved, deleted or never committed, or the "
+        "name is misspelt.",
+        "There is nothing to edit in a build file: mend the import. Nothing is said of an import that may fail, nor "
+        "where something else may well provide the module: a package from elsewhere that continues a folder without "
+        "`__init__`, a dep of a kind whose modules are not known, a rule or a `.proto`, `.pyx` or the like from which "
+        "the module is made.",
         "`# @manual` or `# buildfix: ignore why` at the import. `import_roots` in buildfix.yaml, if the modules below "
         "a folder have other names than it seems.",
     ),
     "BF004": Text(
-        "An import of a file that is there, but no target has it among its sources.",
-        "No dep can bring it along, so the import works where all files lie about and fails where only what is "
-        "declared is there.",
-        "Which target ought to have the file is a choice: add it to the `srcs` of one, or make one for it. Then run "
-        "buildfix again for the deps. Files that a target of a package which could not be wholly evaluated may have "
-        "are not told.",
+        "An import of a file that lies in the repository and is a source of no target, so that no dep can provide it.",
+        "It works where everything runs from the tree, and fails where only what is declared is there.",
+        "Which target the file belongs to, only people know: add it to the `srcs` of one, or make one for it, and run "
+        "buildfix again for the deps. A file whose package has no Python target is mentioned and fails no check, for "
+        "nobody has said that it is built this way; an `__init__` with nothing in it needs no owner.",
         "`# @manual` or `# buildfix: ignore why` at the import.",
     ),
     "BF005": Text(
@@ -64,7 +65,7 @@ CODES: Mapping[str, Text] = {
         "Two targets with the same source are two copies of one module in every program that has both; which of them "
         "is meant, only people know.",
         "Add the one that is meant by hand; the next run takes it for granted. A label `avoid_dep`, or a "
-        "`deprecation`, on the other settles it for everybody, and so does giving the source to one target only.",
+        "`deprecation`, on the others settles it for everybody, and so does giving the source to one target only.",
         "`# @manual=LABEL` at the import names the provider.",
     ),
     "BF006": Text(
@@ -83,23 +84,25 @@ CODES: Mapping[str, Text] = {
         "`# @manual` at the import.",
     ),
     "BF008": Text(
-        "A dep names a target that does not exist, although all targets of its package are known.",
-        "The build fails as soon as somebody asks for the target, often long after the other one was renamed or "
-        "deleted.",
-        "Correct the label by hand, or delete the entry: what it was there for may have moved. Only labels that "
-        "people wrote, of packages that were evaluated to their end, are told.",
+        "A dep on a target that does not exist, although all targets of its package are known.",
+        "The build fails as soon as somebody builds the target, often long after the other one was renamed or deleted.",
+        "Correct the label by hand, or delete the entry: the other target may have been renamed, or be yet to come. "
+        "It is said only of labels that people wrote, and only if the other package was evaluated to its end and "
+        "nothing in it may make such a target or file: no macro that could not be found, no rule whose outputs are "
+        "not known.",
     ),
     "BF009": Text(
-        "A source of the target is neither a file nor made by a rule of the package.",
-        "The target cannot be built. What the file would import is not known, so no dep of the target is dropped.",
+        "A source that is not on disk, and that nothing in the package makes.",
+        "The build of the target fails. What the file would import is not known, so no dep of the target is dropped.",
         "Delete the entry, or bring the file back.",
     ),
     "BF010": Text(
-        "A list names the same dep twice, perhaps in two spellings, or a target and its alias.",
-        "Some tools refuse it, and whoever deletes one of the two wonders why nothing changed.",
-        "`--apply` keeps the first entry and drops the others, if whoever gets one of the others gets the first, too. "
-        "An alias beside its target is only shown.",
-        "`# keep` at the entry.",
+        "A dep that stands twice where it always applies, however each is spelt; or a target beside its alias.",
+        "Bazel refuses it; elsewhere it makes people delete the one that they see and wonder why the edge is still "
+        "there.",
+        "`--apply` drops all but one: the first of those that feed the most targets, so that nobody else loses it. A "
+        "target beside its alias is mentioned and fails no check.",
+        "`# keep` at an entry.",
     ),
     "BF011": Text(
         "A build file could not be evaluated to its end, or a source could not be read or parsed.",
@@ -111,18 +114,21 @@ CODES: Mapping[str, Text] = {
     ),
     "BF012": Text(
         "A marker that keeps nothing: if it went, buildfix would say and do the same.",
-        "Idle markers teach people not to believe the others, and one day they keep an edge that should go.",
-        "Delete the comment; nothing is edited for you, for it may have been written for another tool.",
+        "Such markers hide what is really special, and one day they keep an edge that should go.",
+        "Delete the comment. That is not done for you, for other tools may read it too; it is told only where what "
+        "the marker is about is plain.",
         "It fails no check.",
     ),
     "BF013": Text(
-        "A library that nothing depends on and whose modules nothing imports. Looked for only if selected.",
-        "It is built and tested for nobody; or somebody outside the repository uses it, which cannot be seen here.",
-        "Delete it, or leave it. Public targets are told only where every package is known.",
+        "A library that no target names, and whose modules nothing imports. Looked for only if selected.",
+        "It is built and tested for nobody; or it is meant for people elsewhere, who cannot be seen here.",
+        "Delete it, or leave it.",
     ),
     "BF014": Text(
-        "A library that is not test-only, although everybody who depends on it is a test. Looked for only if selected.",
-        "What helps tests does not belong into what is shipped; `testonly` sees to that.",
-        "Set `testonly = True` where the rule has it, or leave it.",
+        "A library that only tests use, although neither it nor its name says that it is for tests. Looked for only "
+        "if selected.",
+        "It is shipped, and nothing shipped needs it.",
+        "Set `testonly = True`, or leave it.",
+        "`testonly = True`, also as the default of the package.",
     ),
 }

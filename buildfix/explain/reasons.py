@@ -37,6 +37,9 @@ REASONS: Mapping[str, str] = {
     "not-visible": "The dep's `visibility` does not admit the target.",
     "test-only": "The dep is a test or `testonly`, and the target is neither; the build refuses such an edge. Move "
     "what is needed to a library, or make the target test-only as well.",
+    "avoided": "Everything that provides the module is marked (`avoid_dep`, `depslint_never_add`, `deprecation`) as "
+    "what nothing new should depend on. Import what takes its place, or add the dep by hand.",
+    "dangling": "A comment in a source names a label that does not exist, so it is not added. Correct the comment.",
     "not-a-dep": "The module is a source of a rule on which nothing may depend, such as a test or a binary, and of no "
     "other. Move it to a library.",
     "ambiguous": "Several targets provide the module and nothing prefers one of them.",
