@@ -12,7 +12,7 @@ from buildfix.diagnose import sift
 from buildfix.findings import Place
 from buildfix.knowledge import Knowledge
 from buildfix.labels import Label
-from buildfix.modules import module_of
+from buildfix.provides import module_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,9 +50,9 @@ class Answer:
     `dep` is the label that is declared, or the one that provides the module; None if none does. `path` is the shortest
     way by which the subject arrives today; `otherwise` maps each module that is used to the way that is left without
     the edge, () for none. `relied_on` are other targets that would lose a module with the edge, the nearest first;
-    `run_time` those that would have the dep's code no longer with them, and import nothing of it; `unseen` is an import
-    of something that comes through the edge, in a package that is not wholly known. `verdict` says what a run would do
-    where no finding says it.
+    `run_time` those that would lose something of it that they do not import (the `__init__` of a parent package, data,
+    an extension); `unseen` is an import of something that comes through the edge, in a package that is not wholly
+    known. `verdict` says what a run would do where no finding says it.
     """
 
     target: Label
@@ -219,12 +219,12 @@ class _Asking:
         return reach.path(self.target.label, known) if known and self.target.label not in known else ()
 
     def _otherwise(self, edge: Pair, uses: tuple[Use, ...]) -> Iterator[tuple[str, tuple[Label, ...]]]:
-        for module in dict.fromkeys(one.module for one in uses if one.module and one.need > Need.IMPLIED):
+        for module in dict.fromkeys(one.module for one in uses if one.module and one.need > Need.MENTIONED):
             if goals := self._goals(module):
                 yield module, self.judged.reach.path(self.target.label, goals, without=edge)
 
     def _losses(self, edge: Pair) -> Iterator[Dependent | Label]:
-        """Who else would lose a module, or the dep's code, with the edge; the nearest first."""
+        """Who else would lose a module with the edge, the nearest first; then who would lose something else of it."""
         lost: dict[Label, Dependent] = {}
         bare: set[Label] = set()
         for loss in self.judged.reach.losses((), [edge]):

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from conftest import Run
 
+ROOT = Path(__file__).parent.parent
 Make = Callable[[dict[str, str]], Path]
 
 # One module, five targets that have it.

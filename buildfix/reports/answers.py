@@ -95,7 +95,7 @@ def _relied_on(one: Answer) -> Iterator[str]:
     elif one.declared:
         yield "  no other target would lose a module with it"
     if one.run_time:
-        yield f"  {count(len(one.run_time), 'other target')} would no longer have what it brings with them at run time"
+        yield f"  {count(len(one.run_time), 'other target')} would lose something of it without importing it"
     if one.unseen is not None:
         yield f"  {one.unseen}: imports what comes through it, in a package that could not be wholly analysed"
 
