@@ -61,7 +61,8 @@ CODES: Mapping[str, Text] = {
         "`# @manual` or `# buildfix: ignore why` at the import.",
     ),
     "BF005": Text(
-        "A missing dep for which several targets are equally good. The choices are printed and nothing is added.",
+        "A missing dep for which several targets are equally good, or have different files of one module name in "
+        "import roots of which the target uses none. The choices are printed and nothing is added.",
         "Two targets with the same source are two copies of one module in every program that has both; which of them "
         "is meant, only people know.",
         "Add the one that is meant by hand; the next run takes it for granted. A label `avoid_dep`, or a "
@@ -77,10 +78,13 @@ CODES: Mapping[str, Text] = {
         "`# @manual` at the import.",
     ),
     "BF007": Text(
-        "A missing dep whose target may not be used from here. Nothing is added until its visibility allows it.",
+        "A missing dep whose target may not be used from here. It is not added until its visibility allows it.",
         "An edge to a target that is not visible is an error in the build. That the module arrives by another dep "
         "goes around what the owners of the target have decided.",
-        "Ask the owners: they widen its `visibility`, or name the target that is meant for others.",
+        "Who may depend on a target is for its owners to say, so the repair is unsafe. With `--unsafe-fixes` the "
+        "target (in Bazel: its package) is added to the dep's `visibility` and the dep to the target, if the "
+        "visibility is a list that belongs to that dep alone; a list that is shared, a default of the package, and "
+        "what is marked `keep` are left to people.",
         "`# @manual` at the import.",
     ),
     "BF008": Text(
@@ -122,7 +126,7 @@ CODES: Mapping[str, Text] = {
     "BF013": Text(
         "A library that no target names, and whose modules nothing imports. Looked for only if selected.",
         "It is built and tested for nobody; or it is meant for people elsewhere, who cannot be seen here.",
-        "Delete it, or leave it.",
+        "Delete it, or leave it. Nothing is said where a package that may use it could not be wholly evaluated.",
     ),
     "BF014": Text(
         "A library that only tests use, although neither it nor its name says that it is for tests. Looked for only "

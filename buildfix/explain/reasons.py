@@ -35,6 +35,11 @@ REASONS: Mapping[str, str] = {
     "cycle, it is not visible, or its build file cannot be edited. The finding lists who it is. Mend that first.",
     "would-cycle": "With the dep the target would depend on itself, also when all drops of the run are counted in.",
     "not-visible": "The dep's `visibility` does not admit the target.",
+    "visibility": "The dep is not visible from the target, and its visibility is a list that belongs to it alone, so "
+    "that the target could be added there. Who may depend on it is for its owners to say: `--unsafe-fixes` makes both "
+    "edits.",
+    "public": "The target may be used from outside the repository, where nobody can see who lives on its edges, and "
+    "`public_targets` in buildfix.yaml says that these are to stay.",
     "test-only": "The dep is a test or `testonly`, and the target is neither; the build refuses such an edge. Move "
     "what is needed to a library, or make the target test-only as well.",
     "avoided": "Everything that provides the module is marked (`avoid_dep`, `depslint_never_add`, `deprecation`) as "
