@@ -110,6 +110,8 @@ class _Collector:
         provided = dict(marks.provided_by)
         for index, statement in enumerate(source.imports):
             need = need_of(source, statement, names)
+            if source.path.endswith(".pyi"):  # only type checkers read it
+                need = min(need, Need.TYPE_CHECKING)
             if (
                 mentions
                 or index in marks.no_dep
