@@ -269,16 +269,13 @@ class _Collector:
             self._mention(plugin, Evidence(self.target.place, f"{plugin} is a pytest plugin"))
 
     def add_unowned(self, seen: set[str]) -> None:
-        """What files import that no target has and that are imported themselves: who runs them may need it."""
-        todo = list(self.needs)
-        while todo:
-            module = todo.pop()
+        """What a file imports that no target has and that is imported plainly: who runs it may need that."""
+        plainly = [module for module, (need, _) in self.needs.items() if need is Need.MUST]
+        for module in plainly:
             for path in () if module in self.modules.providers else self.modules.files.get(module, ())[:1]:
                 if path not in seen:
                     seen.add(path)
-                    before = set(self.needs)
                     self.add_source(self.modules.sources[path], mentions=True)
-                    todo += self.needs.keys() - before
 
     def add_entry_points(self) -> None:
         """Modules that attributes name: `main_module`, and `main_function`, with the function behind it."""
