@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
+import io
 import os
 import subprocess
 import sys
@@ -10,6 +13,8 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from buildfix import cli
 
 # No test asserts a time: machines are noisy.
 settings.register_profile("buildfix", deadline=None)
@@ -35,6 +40,25 @@ def buildfix(*args: str | Path, cwd: Path | None = None) -> subprocess.Completed
         timeout=120,
         check=False,
     )
+
+
+def buildfix_inside(*args: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run buildfix's command in this process, with the real engine: the same, but for the start of an interpreter."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", "surrogateescape", newline="") for _ in range(2))
+    words = [str(arg) for arg in args]
+    try:
+        with contextlib.chdir(cwd), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            cli.main.main(words, prog_name="buildfix")
+    except SystemExit as ended:
+        status = ended.code
+    finally:
+        gc.enable()
+    said = []
+    for stream in (out, err):
+        stream.flush()
+        assert isinstance(stream.buffer, io.BytesIO)
+        said.append(stream.buffer.getvalue().decode("utf-8", "surrogateescape"))
+    return subprocess.CompletedProcess(words, status if isinstance(status, int) else 1, *said)
 
 
 @pytest.fixture(name="buildfix")

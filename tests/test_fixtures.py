@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 import yaml
-from conftest import buildfix, snapshot
+from conftest import buildfix_inside, snapshot
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 NAMES = sorted(path.parent.name for path in FIXTURES.glob("*/fixture.yaml"))
@@ -85,7 +85,9 @@ def test_fixture(name: str, tmp_path: Path, request: pytest.FixtureRequest) -> N
 
 
 def run(fixture: Fixture, root: Path, *options: str) -> Any:
-    done = buildfix("--root", root, *options, *fixture.options, *(root / path for path in fixture.args), cwd=root)
+    done = buildfix_inside(
+        "--root", root, *options, *fixture.options, *(root / path for path in fixture.args), cwd=root
+    )
     assert "Traceback" not in done.stderr, done.stderr
     return done
 
