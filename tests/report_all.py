@@ -9,15 +9,14 @@ import sys
 from pathlib import Path
 
 from buildfix import check, config, engine, reports, workspace
-from buildfix.reports import diff
 
 
 def said(root: Path, jobs: int) -> bytes:
     try:
-        result = check.check(root, (), check.Options(jobs=jobs))
+        result = check.check(root, (), check.Options(jobs=jobs, parts=True))
     except (config.ConfigError, workspace.WorkspaceError, engine.EngineError) as error:
         return str(error).encode()
-    return b"".join((*(reports.render(name, result) for name in reports.FORMATS), diff.render(result.changes)))
+    return b"".join(reports.render(name, result) for name in reports.FORMATS)
 
 
 def main(jobs: int, roots: list[Path]) -> None:
