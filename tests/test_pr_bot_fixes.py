@@ -6,7 +6,7 @@ import difflib
 import random
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -196,3 +196,28 @@ def test_what_is_no_diff_is_refused(text: str) -> None:
 def test_what_the_diff_shows() -> None:
     view: Mapping[int, str] = diffs.shown("@@ -1,3 +1,3 @@ def f():\n a\n-b\n+c\n d\n@@ -9 +9,2 @@\n e\n+f").lines
     assert view == {1: "a", 2: "c", 3: "d", 9: "e", 10: "f"}
+
+
+def test_entries_beside_each_other_share_a_suggestion_and_have_patches_of_their_own(
+    workspace: Callable[[dict[str, str | bytes]], Path],
+) -> None:
+    root = workspace(
+        {
+            ".buckconfig": "[cells]\n  root = .\n",
+            "kit/BUCK": "".join(f'python_library(name = "{n}", srcs = ["{n}.py"])\n' for n in ("awl", "saw", "vice")),
+            **{f"kit/{n}.py": "X = 1\n" for n in ("awl", "saw", "vice")},
+            "yard/BUCK": 'python_library(\n    name = "work",\n    srcs = ["work.py"],\n    deps = [\n'
+            '        "//kit:awl",\n    ],\n)\n',
+            "yard/work.py": "import kit.awl, kit.saw, kit.vice\n",
+        }
+    )
+    result, known = judged(root)
+    saw, vice = known.findings
+    near = fixes.find(known, shown(root, result, None)).of
+    assert near[saw.fingerprint].suggestion == Suggestion(
+        "yard/BUCK", 5, 5, ('        "//kit:awl",', '        "//kit:saw",', '        "//kit:vice",')
+    )
+    assert near[vice.fingerprint].by == saw.fingerprint
+    far = fixes.find(known, {}).of
+    assert [f'+        "{one.dep}"' in far[one.fingerprint].patch for one in (saw, vice)] == [True, True]
+    assert all(fix.patch.count("\n+  ") == 1 for fix in far.values())

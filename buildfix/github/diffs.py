@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 _HEADER = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@(?: .*)?$")
+# A line that is one entry of a list, whatever stands around it: it can come or go alone.
+_ENTRY = re.compile(r"""\s*(?:\w+\()?(?P<quote>["'])[^"'\\]*(?P=quote)\)?,\s*(?:#.*)?""")
 _NO_NEWLINE = "\\ No newline at end of file"
 
 
@@ -34,10 +37,14 @@ class Hunk:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Edit:
-    """Lines that go and lines that take their place, before line `start` of the old file if none go."""
+    """Lines that go and lines that take their place, before line `start` of the old file if none go.
+
+    `order` counts the edits that add something before the same line.
+    """
 
     path: str
     start: int
+    order: int
     removed: tuple[DiffLine, ...]
     added: tuple[DiffLine, ...]
 
@@ -94,25 +101,26 @@ def parse_file(path: str, text: str) -> tuple[Hunk, ...]:
 
 
 def edits(path: str, hunks: Sequence[Hunk]) -> tuple[Edit, ...]:
-    """The single edits that hunks make: runs of lines that go or come."""
-    return tuple(Edit(path, start, *_sides(run)) for hunk in hunks for start, run, changes in _runs(hunk) if changes)
+    """The single edits that hunks make: runs of lines that go or come, and each line by itself that is an entry."""
+    return tuple(edit for hunk in hunks for edit, _ in _parts(path, hunk) if edit is not None)
 
 
-def _runs(hunk: Hunk) -> Iterator[tuple[int, tuple[DiffLine, ...], bool]]:
-    """Runs of lines that change or do not, each with the old line that it begins at."""
-    line, first, run = hunk.old, hunk.old, list[DiffLine]()
-    for item in hunk.lines:
-        if run and (item.tag == " ") != (run[0].tag == " "):
-            yield first, tuple(run), run[0].tag != " "
-            first, run = line, []
-        run.append(item)
-        line += item.tag != "+"
-    if run:
-        yield first, tuple(run), run[0].tag != " "
-
-
-def _sides(run: Sequence[DiffLine]) -> tuple[tuple[DiffLine, ...], tuple[DiffLine, ...]]:
-    return tuple(item for item in run if item.tag == "-"), tuple(item for item in run if item.tag == "+")
+def _parts(path: str, hunk: Hunk) -> Iterator[tuple[Edit | None, tuple[DiffLine, ...]]]:
+    """A hunk's lines in runs, each with the edit that it makes, None if it makes none."""
+    line = hunk.old
+    for changes, group in itertools.groupby(hunk.lines, key=lambda item: item.tag != " "):
+        run = tuple(group)
+        removed = tuple(item for item in run if item.tag == "-")
+        added = tuple(item for item in run if item.tag == "+")
+        if not changes:
+            yield None, run
+        elif (removed and added) or not all(item.newline and _ENTRY.fullmatch(item.text) for item in run):
+            yield Edit(path, line, 0, removed, added), run
+        else:
+            for i, item in enumerate(run):
+                own = (item,)
+                yield (Edit(path, line + i, 0, own, ()) if removed else Edit(path, line, i, (), own)), own
+        line += sum(item.tag != "+" for item in run)
 
 
 def patch(files: Mapping[str, Sequence[Hunk]], wanted: Collection[Edit], done: Collection[Edit] = frozenset()) -> str:
@@ -121,13 +129,15 @@ def patch(files: Mapping[str, Sequence[Hunk]], wanted: Collection[Edit], done: C
     Lines of other edits in the same hunks stay as they are.
     """
     parts = []
+    touched = {edit.path for edit in wanted}
     for path, hunks in files.items():
+        if path not in touched:
+            continue
         moved, shift, body = 0, 0, list[str]()
         for hunk in hunks:
             lines, more = list[DiffLine](), 0
-            for start, run, changes in _runs(hunk):
-                edit = Edit(path, start, *_sides(run))
-                if not changes or edit in wanted:
+            for edit, run in _parts(path, hunk):
+                if edit is None or edit in wanted:
                     lines += run
                     continue
                 lines += [item._replace(tag=" ") for item in (edit.added if edit in done else edit.removed)]

@@ -6,9 +6,11 @@ repair of its finding, and all that this repair must come with, and nothing of a
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from buildfix.github import diffs
 from buildfix.github.artefact import Artefact, ArtefactError, Finding, Place
@@ -53,6 +55,14 @@ class Fixes:
     leftover: str
 
 
+class _Taken(NamedTuple):
+    """A suggestion, the edits that it makes, and the findings that it repairs; it stands at the first."""
+
+    marks: tuple[str, ...]
+    edits: frozenset[Edit]
+    suggestion: Suggestion
+
+
 def find(artefact: Artefact, files: Mapping[str, Shown]) -> Fixes:
     """What to offer, where `files` is what the pull request's diff shows. Raises ArtefactError."""
     return _Finder(artefact, files).fixes()
@@ -71,24 +81,40 @@ class _Finder:
                 self._users.setdefault(edit, []).append(mark)
 
     def fixes(self) -> Fixes:
-        taken: dict[str, tuple[Suggestion, frozenset[Edit]]] = {}
-        of: dict[str, Fix] = {}
-        for mark in self._findings:
+        patches: dict[str, str] = {}
+        taken: list[_Taken] = []
+        for mark, finding in self._findings.items():
             whole = self._whole(mark)
             if whole is None:
-                of[mark] = Fix(patch=self._whole_patch() if self._findings[mark].fix else "")
-                continue
-            by = next((other for other, (_, done) in taken.items() if whole <= done), "")
-            made = self._suggestion(whole) if not by else None
-            if made and not any(made.overlaps(other) for other, _ in taken.values()):
-                taken[mark] = made, whole
-                of[mark] = Fix(suggestion=made)
-            else:
-                of[mark] = Fix(by=by, patch="" if by else self._patch(whole))
-        done = {edit for _, edits in taken.values() for edit in edits}
-        return Fixes(of, self._whole_patch(frozenset(done)))
+                patches[mark] = self._everything if finding.fix else ""
+            elif not self._take(mark, whole, taken):
+                patches[mark] = self._patch(whole)
+        of = {mark: Fix(patch=patch) for mark, patch in patches.items()}
+        for one in taken:
+            of |= {mark: Fix(by=one.marks[0]) for mark in one.marks}
+            of[one.marks[0]] = Fix(suggestion=one.suggestion)
+        done = frozenset(edit for one in taken for edit in one.edits)
+        return Fixes(of, self._rest(done) if done else self._everything)
 
-    def _whole_patch(self, done: frozenset[Edit] = frozenset()) -> str:
+    def _take(self, mark: str, whole: frozenset[Edit], taken: list[_Taken]) -> bool:
+        """Offer the repair as a suggestion; one with those whose lines it touches. Says whether that can be."""
+        made = self._suggestion(whole)
+        if made is None:
+            return False
+        near = [one for one in taken if one.suggestion.overlaps(made)]
+        others = [one for one in taken if one not in near]
+        edits = whole.union(*(one.edits for one in near))
+        united = self._suggestion(edits)
+        if united is None or any(one.suggestion.overlaps(united) for one in others):
+            return False
+        taken[:] = [*others, _Taken((*(m for one in near for m in one.marks), mark), edits, united)]
+        return True
+
+    @functools.cached_property
+    def _everything(self) -> str:
+        return self._rest(frozenset())
+
+    def _rest(self, done: frozenset[Edit]) -> str:
         """The patch for all that is not done yet; a part of what belongs together is not offered."""
         everything = frozenset(edit for edits in self._edits.values() for edit in edits)
         return self._patch(everything - done, done) if self._complete else ""

@@ -18,6 +18,7 @@ MAX_BODY = 60_000
 """GitHub takes 65,536 characters."""
 MAX_PATCH_LINES = 150
 MAX_SHOWN = 10
+MAX_LISTED = 30
 _MAX_CODE = 200
 _MARKER = re.compile(r"<!-- buildfix 1 ([0-9a-f]{16}|summary) -->\r?(?:\n|$)")
 _SAFE_PATH = re.compile(r"[A-Za-z0-9_+.][A-Za-z0-9_+./-]{0,199}")
@@ -89,26 +90,41 @@ def comment(finding: Finding, fix: Fix, suggested: bool) -> str:
 
 
 def summary(remarks: Sequence[Finding], patch: str, suggested: bool, omitted: int, head: str) -> str:
-    """The one comment that has all findings which belong to no line of the diff."""
-    first = f"Build dependencies at {code(head[:12])}, outside the lines that this changes:"
-    last = _leftover(patch, suggested) if any(finding.fix for finding in remarks) else []
-    if omitted:
-        last.append(f"{_count(omitted, 'more finding').capitalize()} did not fit; {code('buildfix')} shows all.")
-    told = {mark for finding in remarks for mark in finding.after if finding.dependents}  # by the story of the drop
-    stories = [
-        "\n\n".join([*_story(finding), *_intentional(finding)])
-        for finding in remarks
-        if finding.fingerprint not in told
-    ]
-    room = MAX_BODY - sum(map(len, last)) - len(first) - 500
-    shown = list[str]()
-    for story in stories:
-        room -= len(story) + 10
-        if room < 0:
-            shown.append(f"{_count(len(stories) - len(shown), 'more').capitalize()} in {code('buildfix')}.")
+    """The one comment that has all findings which belong to no line of the diff: briefly, but for edges that others
+    live on."""
+    stories = {finding: "\n\n".join(_story(finding)) for finding in remarks if finding.dependents}
+    shown = _fitting(stories)
+    told = {mark for finding in shown for mark in finding.after}
+    brief = [one for one in remarks if one not in stories and one.fingerprint not in told]
+    parts = [f"Build dependencies at {code(head[:12])}, outside the lines that this changes:"]
+    if brief:
+        parts.append("\n".join(map(_line, brief[:MAX_LISTED])))
+    parts += [stories[finding] for finding in shown]
+    more = max(0, len(brief) - MAX_LISTED) + len(stories) - len(shown) + omitted
+    if more:
+        parts.append(f"{_number(more).capitalize()} more: {code('buildfix')} shows all.")
+    if any(finding.fix for finding in remarks):
+        parts += _leftover(patch, suggested)
+    entry, use = code(_MARKS[UNUSED_DEP]), code(_MARKS[MISSING_DEP])
+    parts.append(f"What is on purpose can say so: {entry} behind an entry, {use} behind an import.")
+    return f"{marker(SUMMARY)}\n" + "\n\n".join(parts)
+
+
+def _fitting(stories: Mapping[Finding, str]) -> list[Finding]:
+    """As many findings as there is room for beside the list and the patch."""
+    shown, room = list[Finding](), MAX_BODY // 4
+    for finding, story in stories.items():
+        room -= len(story)
+        if room < 0 or len(shown) == MAX_SHOWN:
             break
-        shown.append(story)
-    return f"{marker(SUMMARY)}\n" + "\n\n".join([first, "\n\n---\n\n".join(shown), *last])
+        shown.append(finding)
+    return shown
+
+
+def _line(finding: Finding) -> str:
+    """A finding in one line of a list."""
+    what = {"add": f" Add {code(finding.dep)}.", "drop": " The entry can go."}.get(finding.fix, "")
+    return f"- {code(str(finding.place))}: {_cause(finding)}{what}"
 
 
 def nothing_left(head: str) -> str:
@@ -222,7 +238,7 @@ def _leftover(patch: str, suggested: bool) -> list[str]:
 
 
 def _fits(patch: str) -> bool:
-    return bool(patch) and patch.count("\n") <= MAX_PATCH_LINES and len(patch) <= MAX_BODY // 3
+    return bool(patch) and patch.count("\n") <= MAX_PATCH_LINES and len(patch) <= MAX_BODY // 4
 
 
 def _intentional(finding: Finding) -> list[str]:
@@ -249,7 +265,3 @@ def _shown(items: Iterable[str]) -> str:
 
 def _number(number: int) -> str:
     return _NUMBERS[number] if number < len(_NUMBERS) else str(number)
-
-
-def _count(number: int, what: str) -> str:
-    return f"{_number(number)} {what}{'' if number == 1 or what == 'more' else 's'}"
