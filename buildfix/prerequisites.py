@@ -27,7 +27,9 @@ class Prerequisites:
                 self._sharing.setdefault(element.key, []).append(pair)
 
     def of_add(self, add: Add) -> tuple[str, ...]:
-        """An add that would close a cycle today waits for all drops; one that moves an entry for none."""
+        """An add that would close a cycle today waits for all drops; one that has to open its dep is never alone."""
+        if add.opening is not None:
+            return (_fingerprint(Code.NOT_VISIBLE, add.pair.dep, add.pair.target),)
         if self._cyclic.isdisjoint((add.pair, *add.also)):
             return ()
         return tuple(sorted({_fingerprint(Code.UNUSED_DEP, pair.target, pair.dep) for pair in self._plan.drops}))

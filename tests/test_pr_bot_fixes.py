@@ -20,6 +20,7 @@ from buildfix.findings import Code, Finding, Result
 from buildfix.github import artefact, comment, diffs, fixes
 from buildfix.github.diffs import Shown
 from buildfix.github.fixes import Suggestion
+from buildfix.policy import Policy
 from buildfix.reports import json_report
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
@@ -28,7 +29,8 @@ HEAD = "a" * 40
 
 
 def judged(root: Path) -> tuple[Result, artefact.Artefact]:
-    result = check.check(root)
+    unsafe = "--unsafe-fixes" in (root.parent / "fixture.yaml").read_text("utf-8")
+    result = check.check(root, options=check.Options(policy=Policy(unsafe=unsafe)))
     report = msgspec.json.encode(json_report.report(result))
     return result, artefact.decode(artefact.pack(report, HEAD))
 
@@ -102,8 +104,9 @@ def test_each_suggestion_alone_breaks_nothing(name: str, tmp_path: Path) -> None
     for number, one in enumerate(offered(fixes.find(known, shown(before, result, None)))):
         root = tmp_path / str(number) / "before"
         shutil.copytree(before, root, symlinks=True)
+        shutil.copy(before.parent / "fixture.yaml", root.parent)
         take(root, [one])
-        after = check.check(root)
+        after, _ = judged(root)
         assert starved(after.findings) <= hungry, one
         assert not [f for f in after.findings if f.code is Code.NOT_ANALYSED] or Code.NOT_ANALYSED in {
             f.code for f in result.findings
@@ -127,6 +130,15 @@ def test_a_drop_that_others_live_on_is_no_suggestion() -> None:
     assert drop.suggestion is None and drop.patch.count("+++ b/") == 3
     adds = [fix for (code, _), fix in by_code.items() if code == "BF001"]
     assert len(adds) == 2 and all(fix.suggestion for fix in adds)
+
+
+@pytest.mark.parametrize("dialect", ["bazel", "buck"])
+def test_a_dep_that_has_to_be_made_visible_is_no_suggestion(dialect: str) -> None:
+    before = FIXTURES / f"dep-is-made-visible-{dialect}" / "before"
+    result, known = judged(before)
+    found = fixes.find(known, shown(before, result, None))
+    opened = [found.of[f.fingerprint] for f in known.findings if f.code == "BF007" and f.fix]
+    assert opened and not any(fix.suggestion or fix.by for fix in opened)
 
 
 def test_without_the_adds_a_drop_is_not_offered_at_all() -> None:
@@ -211,6 +223,7 @@ def test_entries_beside_each_other_share_a_suggestion_and_have_patches_of_their_
             "yard/work.py": "import kit.awl, kit.saw, kit.vice\n",
         }
     )
+    (root.parent / "fixture.yaml").write_text("about: made up\n")
     result, known = judged(root)
     saw, vice = known.findings
     near = fixes.find(known, shown(root, result, None)).of
