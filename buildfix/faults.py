@@ -19,6 +19,7 @@ from buildfix.knowledge import Knowledge
 from buildfix.labels import Label
 from buildfix.rules import Role
 from buildfix.targets import Target, TargetGraph
+from buildfix.thirdparty import normal
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +61,36 @@ def _unresolved(target: Target, known: Knowledge, what: Existence) -> Iterator[F
     uses = known.uses[target.label]
     for module, (need, evidence) in uses.unresolved.items():
         if need is Need.MUST and module not in uses.provided and not what.may_be_module(module, target):
-            message = f"imports {module}, which is nowhere in the repository"
+            message = f"imports {module}, which is nowhere in the repository{_near(module, known)}"
             yield Fault(Code.UNRESOLVED_IMPORT, target.label, message, module=module, evidence=evidence)
+    yield from _unheard_of(target, known, what)
+
+
+def _unheard_of(target: Target, known: Knowledge, what: Existence) -> Iterator[Fault]:
+    """An import from outside that no dep explains and of which nobody knows or can guess who provides it: the
+    environment may have it."""
+    uses = known.uses[target.label]
+    have = {label for edge in target.edges for label in known.behind(edge.label)}
+    if any(known.is_opaque(label) for label in have):
+        return
+    names = {normal(label.name) for label in have} | {normal(text) for text in target.strings("external_deps")}
+    found: dict[str, list[Evidence]] = {}
+    said = known.third_party
+    for name, (need, evidence) in uses.externals.items():
+        top = name.partition(".")[0]
+        explained = said.provider(name) or said.guess(name) or said.is_shared(name) or normal(top) in names
+        if need is Need.MUST and not explained and name not in uses.provided and not what.may_be_module(top, target):
+            found.setdefault(top, []).extend(evidence)
+    for top, places in found.items():
+        message = f"imports {top}, which nothing is known to provide{_near(top, known)}"
+        evidence = tuple(sorted(set(places)))
+        yield Fault(Code.UNRESOLVED_IMPORT, target.label, message, module=top, evidence=evidence, fails=False)
+
+
+def _near(module: str, known: Knowledge) -> str:
+    """A module of the repository that may be meant, in words: one that ends so, or is spelt so but for case."""
+    near = known.modules.ending(module) or known.modules.folded.get(module.casefold(), ())
+    return f"; {near[0]} is" if near else ""
 
 
 def _unowned(target: Target, known: Knowledge, what: Existence) -> Iterator[Fault]:

@@ -17,6 +17,7 @@ from buildfix.findings import Code, Place
 from buildfix.knowledge import Knowledge
 from buildfix.permits import Permits, Refusal
 from buildfix.reach import Pair
+from buildfix.sites import Element
 from buildfix.targets import Target
 from buildfix.uses import ignores
 
@@ -62,13 +63,22 @@ class _Finder:
         for target in self._chosen:
             if not self._permits.has_kept_entries(target):
                 continue
-            for entry in self._permits.site(target).elements:
-                label = self._known.graph.workspace.resolve(entry.text, target.folder) if entry.text else None
-                if label is None or not any(markers.keeps_entry(comment.text) for comment in entry.comments):
-                    continue
-                if all(self._is_plain(Pair(owner, label)) for owner in self._permits.owners(entry)):
+            marked = [
+                (
+                    entry,
+                    {(entry.file, comment.start) for comment in entry.comments if markers.keeps_entry(comment.text)},
+                )
+                for entry in self._permits.site(target).elements
+            ]
+            busy = {mark for entry, marks in marked for mark in marks if not self._is_idle(entry, target)}
+            for entry, marks in marked:
+                if marks and not marks & busy:  # what several entries share is idle only for all of them
                     message = f"the marker at {entry.text} keeps nothing: the dep is imported"
                     yield _fault(target, message, Place(entry.file, entry.line), entry.text or "")
+
+    def _is_idle(self, entry: Element, target: Target) -> bool:
+        label = self._known.graph.workspace.resolve(entry.text, target.folder) if entry.text else None
+        return label is not None and all(self._is_plain(Pair(owner, label)) for owner in self._permits.owners(entry))
 
     def _is_plain(self, edge: Pair) -> bool:
         """Whether an edge is needed, and stands there once."""

@@ -83,6 +83,14 @@ class Modules:
         return tuple(m for m in self._endings.get(dotted.rpartition(".")[2], ()) if m.endswith(f".{dotted}"))
 
     @cached_property
+    def folded(self) -> Mapping[str, tuple[str, ...]]:
+        """The modules by their names without case."""
+        found: dict[str, list[str]] = {}
+        for module in sorted({*self.files, *self.providers}):
+            found.setdefault(module.casefold(), []).append(module)
+        return {name: tuple(modules) for name, modules in found.items()}
+
+    @cached_property
     def _endings(self) -> Mapping[str, tuple[str, ...]]:
         found: dict[str, list[str]] = {}
         for module in sorted({*self.files, *self.providers}):

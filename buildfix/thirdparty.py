@@ -52,6 +52,10 @@ class ThirdParty:
         """Who may provide a dotted name that nobody has said anything of."""
         return _find(self._guessed, dotted) if self.provider(dotted) is None else None
 
+    def is_shared(self, dotted: str) -> bool:
+        """Whether a name is only the beginning of names that are known: a namespace that is nobody's own."""
+        return any(m.startswith(f"{dotted}.") for table in self._known.values() for m in table)
+
     def modules_of(self, label: Label) -> tuple[str, ...]:
         """All modules that a label provides, if they are known for certain; () if they are not."""
         sure = (Origin.CONFIG, Origin.MANIFEST, Origin.METADATA)
