@@ -32,13 +32,19 @@ NAMES = sorted(
 # broken on purpose. No Bazel takes a label that stands twice in a list.
 UNLOADABLE = {
     "dep-that-stands-twice-bazel": {"yard": "is duplicated in the 'deps' attribute of rule"},
+    "generated-proto-module": {"wind": "name 'py_proto_library' is not defined"},
+    "import-that-may-come-from-elsewhere": {"kit/sign": "cannot load '@elsewhere//:defs.bzl'"},
     "label-and-source-that-do-not-exist": {
         "odd": "cannot load '@elsewhere//:defs.bzl'",
         "torn": "torn/BUILD.bazel:2:1: syntax error",
     },
+    "label-and-source-that-may-exist-bazel": {"kit": "cannot load '@elsewhere//:defs.bzl'"},
     "labels-of-other-repositories": {"yard": "'@@rules_python"},
     "symbolic-macro-inherits": {"yard": "name 'macro' is not defined"},
 }
+
+# Where markers ask for silence about what is missing.
+MARKED = ("gazelle-directives", "markers-in-sources-bazel")
 
 # The repositories that lie in the tree of another. Where no MODULE.bazel declares one, Bazel would read its labels as
 # those of the repository around it, and be right as well; here it is to read them as buildfix does.
@@ -149,7 +155,9 @@ def agree(bazel: Bazel, name: str) -> None:
         # A file is not an edge, and neither is a property of the platform.
         inputs = {dep for dep in rule.inputs if not bazel.root.joinpath(*dep).is_file()}
         inputs -= rule.labels(PROPERTIES)
-        assert rule.labels(EDGES) & inputs == {key(dep) for _, dep, _ in target.real}, one
+        real = {key(dep) for _, dep, _ in target.real}
+        real = {dep for dep in real if not bazel.root.joinpath(*dep).is_file()}
+        assert rule.labels(EDGES) & inputs == real, one
         resolved = (graph.workspace.resolve(text, target.folder) for text in conditions(target.leaf.args))
         known = {key(label) for label in (*graph.deps(target.label), *target.refs, *resolved) if label is not None}
         known |= {key(src.label) for src in target.srcs if src.label is not None}
@@ -187,7 +195,7 @@ def test_a_repair_breaks_nothing(name: str, bazel: Bazel) -> None:
     repair(name, bazel.root)
     assert probe(name, bazel.root) == probes
     after = run_tests(bazel)
-    assert passed(after)
+    assert passed(after) or not passed(before)
     assert passed(before) <= passed(after), {one: (status, after.get(one)) for one, status in before.items()}
 
     graph = seen_by_buildfix(bazel.root)
@@ -195,6 +203,8 @@ def test_a_repair_breaks_nothing(name: str, bazel: Bazel) -> None:
     left = json.loads(buildfix("--root", bazel.root, "--output-format", "json").stdout)["findings"]
     named = {finding["target"] for finding in left}
     lacking = {one for one, status in after.items() if is_here(bazel.root, status.module) and one in probes}
+    if name in MARKED:
+        return
     unsaid = {one for one in lacking if not named & {str(dep) for dep in closure(graph, probes[one])}}
     assert unsaid == set(), {one: after[one] for one in unsaid}
 

@@ -13,7 +13,9 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 import soundness
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
-NAMES = sorted(path.parent.name for path in FIXTURES.glob("*/fixture.yaml"))
+# What the configuration says that nobody uses, whatever the sources say.
+DENIED = {"conftest-is-ignored"}
+NAMES = sorted({path.parent.name for path in FIXTURES.glob("*/fixture.yaml")} - DENIED)
 
 Make = Callable[[dict[str, str | bytes]], Path]
 
