@@ -42,10 +42,12 @@ CODES: Mapping[str, Text] = {
     ),
     "BF003": Text(
         "An import that looks as if it were the repository's own, of a module that is nowhere: no file has it, and no "
-        "rule that could make it is known.",
+        "rule that could make it is known. An import from outside that nothing is known to provide, neither a dep nor "
+        "anything that says who provides modules, is mentioned and fails no check: the environment may have it.",
         "Whoever runs the target gets an ImportError. Mostly a file was moved, deleted or never committed, or the "
         "name is misspelt.",
-        "There is nothing to edit in a build file: mend the import. Nothing is said of an import that may fail, nor "
+        "There is nothing to edit in a build file: mend the import, or say in `third_party` which label provides the "
+        "module. Nothing is said of an import that may fail, nor "
         "where something else may well provide the module: a package from elsewhere that continues a folder without "
         "`__init__`, a dep of a kind whose modules are not known, a rule or a `.proto`, `.pyx` or the like from which "
         "the module is made.",
