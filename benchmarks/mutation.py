@@ -29,7 +29,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from buildfix import check, config, diagnose, edits, proof, workspace
+from buildfix import check, config, diagnose, edits, preference, proof, workspace
 from buildfix.buildfile import BuildFile, BuildFileError, Span
 from buildfix.config import ConfigError
 from buildfix.diagnose import Diagnosis
@@ -421,7 +421,7 @@ class _Chooser:
             if target.rule.role is Role.LIBRARY
             and target.rule.dependable
             and import_only(target, known.modules)
-            and not diagnose.avoided(target)
+            and not preference.avoided(target)
         ]
         harmless = {t.label for t in known.graph.python if import_only(t, known.modules)}
         useful = graph.mask(label for label in graph.labels if label not in harmless)

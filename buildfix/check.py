@@ -12,6 +12,7 @@ from importlib import resources
 from pathlib import Path
 
 from buildfix import (
+    assemble,
     baseline,
     byname,
     conclude,
@@ -28,7 +29,6 @@ from buildfix import (
     parts,
     proof,
     since,
-    targets,
     thirdparty,
     uses,
     values,
@@ -232,7 +232,7 @@ def know(
         space = space.with_prefixes(basis.graph.workspace.prefixes)
     elif config.label_prefixes is None:
         space = space.with_prefixes(workspace.learn_prefixes(_spelled(facts), _names(facts), space))
-    graph = targets.build(facts, space, config)
+    graph = assemble.build(facts, space, config)
     said = basis.directives if basis else directives.read(_ruled_by_gazelle(facts, space), _reader(space))
     roots = basis.modules.roots if basis else config.import_roots or _learnt_roots(facts, space, said)
     found = modules.build(graph, facts.sources, roots)

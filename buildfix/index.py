@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from buildfix import asked, stdlib
 from buildfix.contexts import Need
-from buildfix.diagnose import sift
 from buildfix.findings import Place
 from buildfix.knowledge import Knowledge
 from buildfix.labels import Label
+from buildfix.preference import sift
 from buildfix.provides import module_of
 
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from buildfix.assemble import build
 from buildfix.config import Config
 from buildfix.engine import Call, Facts, Frame, Package
 from buildfix.labels import Label
-from buildfix.targets import TargetGraph, build
+from buildfix.targets import TargetGraph
 from buildfix.workspace import read
 
 
