@@ -82,9 +82,16 @@ def _unheard_of(target: Target, known: Knowledge, what: Existence) -> Iterator[F
         if need is Need.MUST and not explained and name not in uses.provided and not what.may_be_module(top, target):
             found.setdefault(top, []).extend(evidence)
     for top, places in found.items():
+        if target.rule.role in (Role.BINARY, Role.TEST) and all(_is_beside(item, top, known) for item in places):
+            continue  # a script finds what lies beside it
         message = f"imports {top}, which nothing is known to provide{_near(top, known)}"
         evidence = tuple(sorted(set(places)))
         yield Fault(Code.UNRESOLVED_IMPORT, target.label, message, module=top, evidence=evidence, fails=False)
+
+
+def _is_beside(evidence: Evidence, module: str, known: Knowledge) -> bool:
+    folder = evidence.place.file.rpartition("/")[0]
+    return any(f"{folder}/{module}{end}".lstrip("/") in known.modules.sources for end in (".py", "/__init__.py"))
 
 
 def _near(module: str, known: Knowledge) -> str:

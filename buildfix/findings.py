@@ -69,6 +69,7 @@ class Reason(StrEnum):
     PACKAGE_NOT_ANALYSED = "a package that could rely on it is not wholly known"
     DYNAMIC_IMPORT = "a dynamic import could be served by it"
     EVIDENCE = "there is other evidence that it is used"
+    EVIDENCE_ELSEWHERE = "there is evidence that a target which gets something through it uses that"
     GUARDED_IMPORT = "the import is guarded"
     NOT_IMPORT_ONLY = "the dep does more than provide modules"
     UNKNOWN_KIND = "the rule's kind is not known for certain"

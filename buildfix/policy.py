@@ -32,6 +32,7 @@ UNUSED: Mapping[Reason, Judgement] = {
     Reason.PUBLIC: (Confidence.DISPLAY, False),
     Reason.SHARED: (Confidence.DISPLAY, False),
     Reason.EVIDENCE: (Confidence.DISPLAY, False),
+    Reason.EVIDENCE_ELSEWHERE: (Confidence.DISPLAY, False),
 }
 _OTHERWISE: Judgement = (Confidence.DISPLAY, True)
 # An edge that people or the lack of knowledge keep is no finding at all.

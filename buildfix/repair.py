@@ -462,5 +462,5 @@ def _why(loss: Loss) -> tuple[Reason, str]:
     if not loss.module:
         return Reason.NOT_IMPORT_ONLY, f"{loss.target} gets {what} through it"
     if loss.need < Need.GUARDED:  # nobody would declare it
-        return Reason.EVIDENCE, f"{loss.target} gets {what} through it"
+        return Reason.EVIDENCE_ELSEWHERE, f"{loss.target} gets {what} through it"
     return Reason.RELIED_ON, f"{loss.target} gets {what} through it"

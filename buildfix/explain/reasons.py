@@ -20,6 +20,9 @@ REASONS: Mapping[str, str] = {
     "what it asks for. `--unsafe-fixes` drops the edge all the same.",
     "evidence": "Nothing imports the dep, but something mentions it: another attribute, a string, a target that gets "
     "it only from those who depend on it. That is enough to keep an edge, and too little to ask for one.",
+    "evidence-elsewhere": "Nothing in the target uses the dep, but another target gets through the edge what it runs "
+    "along, names in a string or is tested with. Nobody would declare that, so it is not given the dep, and the edge "
+    "stays. If the evidence is none, drop the edge by hand.",
     "guarded-import": "The import may fail, or is for one platform or version: the target works without the dep. "
     "`--unsafe-fixes` adds it.",
     "not-import-only": "The dep is of a kind that can do more for its dependents than provide modules (it carries "
