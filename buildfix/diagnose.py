@@ -184,8 +184,7 @@ def _with_reason(one: Missing, reason: Reason) -> Missing:
 def _outside(target: Target, uses: TargetUses, known: Knowledge) -> Iterator[Missing]:
     """Third-party modules whose label is known, or can be guessed."""
     have = {label for edge in target.edges for label in known.behind(edge.label)}
-    names = {normal(label.name) for label in have} | {normal(text) for text in target.strings("external_deps")}
-    blurred = any(known.is_opaque(label) for label in have)
+    names, blurred = known.dep_names(target), known.is_blurred(target)
     for name, (need, evidence) in uses.externals.items():
         if need is not Need.MUST or name in uses.provided:
             continue

@@ -70,10 +70,9 @@ def _unheard_of(target: Target, known: Knowledge, what: Existence) -> Iterator[F
     """An import from outside that no dep explains and of which nobody knows or can guess who provides it: the
     environment may have it."""
     uses = known.uses[target.label]
-    have = {label for edge in target.edges for label in known.behind(edge.label)}
-    if any(known.is_opaque(label) for label in have):
+    if known.is_blurred(target):
         return
-    names = {normal(label.name) for label in have} | {normal(text) for text in target.strings("external_deps")}
+    names = known.dep_names(target)
     found: dict[str, list[Evidence]] = {}
     said = known.third_party
     for name, (need, evidence) in uses.externals.items():

@@ -69,6 +69,16 @@ class Knowledge:
                     found.setdefault(module, {})[None] = None
         return {module: tuple(who) for module, who in found.items()}
 
+    def dep_names(self, target: Target) -> frozenset[str]:
+        """The names of all that a target has a dep on, `external_deps` too, in the form that labels share with modules
+        from outside."""
+        have = (label for edge in target.edges for label in self.behind(edge.label))
+        return frozenset((*(normal(label.name) for label in have), *map(normal, target.strings("external_deps"))))
+
+    def is_blurred(self, target: Target) -> bool:
+        """Whether a target has a dep that may provide any module from outside."""
+        return any(self.is_opaque(label) for edge in target.edges for label in self.behind(edge.label))
+
     def is_opaque(self, label: Label) -> bool:
         """Whether a dep may provide modules from outside that nobody knows of: neither a name nor what others do with
         it says what it is for."""

@@ -30,6 +30,11 @@ class _Candidate:
     labels: Counter[tuple[Label, str]] = field(default_factory=Counter)
     users: set[Label] = field(default_factory=set)
 
+    @property
+    def commonest(self) -> tuple[Label, str]:
+        """The label that most targets have, as it is spelt."""
+        return min(self.labels, key=lambda one: (-self.labels[one], one))
+
 
 def guess(graph: TargetGraph, modules: Modules, uses: Mapping[Label, TargetUses]) -> tuple[Provision, ...]:
     """The likely label of every module from outside that the sources import, in the order of the modules."""
@@ -55,8 +60,7 @@ def declared(graph: TargetGraph, modules: Modules, distributions: Iterable[Distr
     for one in distributions:
         candidate = candidates.get(normal(one.name))
         if candidate is not None and candidate.labels:
-            label, text = min(candidate.labels, key=lambda both: (-candidate.labels[both], both))
-            yield from one.provided_by(label, text)
+            yield from one.provided_by(*candidate.commonest)
 
 
 def _candidates(graph: TargetGraph, modules: Modules) -> dict[str, _Candidate]:
@@ -113,7 +117,7 @@ def _learnt(
 def _provision(module: str, importers: set[Label], candidate: _Candidate, origin: Origin) -> Provision | None:
     if not candidate.labels:
         return None
-    label, text = min(candidate.labels, key=lambda one: (-candidate.labels[one], one))
+    label, text = candidate.commonest
     counted = f"{len(importers & candidate.users)} of the {len(importers)} targets that import it have it"
     return Provision(module, label, origin, text, counted)
 
