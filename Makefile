@@ -16,7 +16,7 @@ help:
 	@echo 'make test    all tests: Go, then Python with the real engine'
 	@echo 'make lint    ruff, mypy, gofmt, go vet'
 	@echo 'make fmt     format Python and Go'
-	@echo 'make docs    write docs/findings.md and the examples in it anew'
+	@echo 'make docs    write docs/findings.md, its examples and the pictures anew'
 	@echo 'make bench   time and memory of a check, beside reading the files (BENCH=path)'
 	@echo 'make clean   remove everything that make built'
 
@@ -55,8 +55,13 @@ test-go: $(STAMP)
 # GitHub's own descriptions of its API, of which two files are kept. Without npm the tests do without them, and say so.
 GITHUB_API := $(VENV)/github
 
+# What draws graphs elsewhere must read ours, and a browser, Debian's, the page. Where npm or apt is missing the tests that
+# need what they bring are skipped.
+BROWSER := $(VENV)/chromium/installed
+DRAWERS := $(VENV)/drawers
+
 .PHONY: test-python
-test-python: $(STAMP) test-go $(BIN)/buildifier $(BAZEL) $(GITHUB_API)/.there
+test-python: $(STAMP) test-go $(BIN)/buildifier $(BAZEL) $(GITHUB_API)/.there $(BROWSER) $(DRAWERS)/.there
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -n auto --dist loadgroup
 
 $(BIN)/buildifier: Makefile | $(STAMP)
@@ -64,9 +69,9 @@ $(BIN)/buildifier: Makefile | $(STAMP)
 	@$(GO_PATH) GOBIN="$(CURDIR)/$(BIN)" go install $(BUILDIFIER)
 	@touch $@
 
-$(BAZEL): tests/install_bazel.py | $(STAMP)
+$(BAZEL): tests/install_debian.py | $(STAMP)
 	@echo 'unpacking Bazel ...'
-	@$(BIN)/python $< $(VENV)/bazel
+	@$(BIN)/python $< $(VENV)/bazel bazel-bootstrap bazel-platforms bazel-rules-java bazel-rules-proto bazel-skylib
 
 $(GITHUB_API)/.there: Makefile | $(STAMP)
 	@rm -rf $(GITHUB_API) && mkdir -p $(GITHUB_API)
@@ -76,6 +81,20 @@ $(GITHUB_API)/.there: Makefile | $(STAMP)
 	  tar -xzf octokit-openapi-*.tgz --strip-components=2 package/generated/api.github.com.json && \
 	  tar -xzf octokit-graphql-schema-*.tgz --strip-components=1 package/schema.graphql && rm -- *.tgz; \
 	else echo 'npm is not on PATH: the bot is not tested against the descriptions of the GitHub API'; fi
+	@touch $@
+
+$(BROWSER): tests/install_debian.py | $(STAMP)
+	@echo 'unpacking a headless Chromium ...'
+	@$(BIN)/python $< $(VENV)/chromium chromium-headless-shell fonts-dejavu-core
+
+$(DRAWERS)/.there: Makefile | $(STAMP)
+	@rm -rf $(DRAWERS) && mkdir -p $(DRAWERS)
+	@if command -v npm >/dev/null; then \
+	  echo 'fetching Graphviz and Mermaid (19 MB) ...' && cd $(DRAWERS) && \
+	  npm pack --silent @hpcc-js/wasm-graphviz@1.29.2 mermaid@11.17.2 >/dev/null && \
+	  tar -xzOf hpcc-js-wasm-graphviz-*.tgz package/dist/index.js > graphviz.mjs && \
+	  tar -xzOf mermaid-*.tgz package/dist/mermaid.min.js > mermaid.min.js && rm -- *.tgz; \
+	else echo 'npm is not on PATH: drawings are not tried with Graphviz and Mermaid'; fi
 	@touch $@
 
 .PHONY: lint
@@ -94,8 +113,9 @@ fmt: $(STAMP)
 	@$(GO_PATH); export PATH; "$$(go env GOROOT)/bin/gofmt" -w engine
 
 .PHONY: docs
-docs: $(STAMP)
+docs: $(STAMP) $(BROWSER)
 	$(BIN)/python -m pytest -q tests/test_explain.py tests/test_demo.py --update-fixtures
+	$(BIN)/python docs/images/make.py
 
 BENCH ?= .
 .PHONY: bench

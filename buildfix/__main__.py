@@ -3,4 +3,4 @@
 from buildfix.cli import main
 
 if __name__ == "__main__":
-    main()
+    main(prog_name="buildfix")

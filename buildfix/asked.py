@@ -9,6 +9,7 @@ from typing import NamedTuple
 from buildfix import stdlib
 from buildfix.knowledge import Knowledge
 from buildfix.labels import Label
+from buildfix.policy import below as under
 
 
 class UnknownError(Exception):
@@ -43,6 +44,17 @@ def targets(text: str, here: str, path: str | None, known: Knowledge) -> tuple[L
     if not found:
         raise _no_target(text, here, known)
     return (found[0],)
+
+
+def below(text: str, here: str, file: str | None, folder: str | None, known: Knowledge) -> tuple[Label, ...]:
+    """What `targets` gives; if the text is the existing `folder`, all targets of the packages below it. Raises
+    UnknownError."""
+    if folder is None:
+        return targets(text, here, file, known)
+    found = [label for label, one in known.graph.targets.items() if under(one.folder, folder)]
+    if not found:
+        raise UnknownError(f"there is no target below {folder or 'the root'}", folder in known.graph.unseen)
+    return tuple(sorted(found))
 
 
 def subject(text: str, here: str, path: str | None, known: Knowledge) -> Subject:

@@ -71,6 +71,13 @@ def split(text: str) -> Spelling | None:
     return Spelling(None, "", body, bare=True, sub=sub)
 
 
+def canonical(text: str) -> Label:
+    """The label that `str` made this text of."""
+    repo, _, rest = text.partition("//")
+    package, _, name = rest.partition(":")
+    return Label(repo, package, name)
+
+
 def looks_like_label(text: str) -> bool:
     """Whether a `srcs` entry is a label rather than the path of a file."""
     return text.startswith((":", "//", "@")) or "//" in text

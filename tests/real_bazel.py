@@ -1,4 +1,4 @@
-"""A real Bazel for the tests, as tests/install_bazel.py unpacks it: one server, and one workspace that is refilled.
+"""A real Bazel for the tests, as tests/install_debian.py unpacks it: one server, and one workspace that is refilled.
 
 Bazel 4.2.3 without a network: every external repository is either Debian's or a stand-in of ours, and a MODULE.bazel,
 which it does not know, is said once more in the words of a WORKSPACE.

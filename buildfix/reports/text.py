@@ -160,11 +160,17 @@ class _Text:
             yield self._paint("yellow", f"not analysed: {counts}")
 
     def _next(self) -> Iterator[str]:
-        """The command that goes on from here."""
-        command, fixable = self.view.command, any(finding.fix for finding in self.result.findings)
-        if command is not None and fixable and not self.result.applied:
-            words = ("buildfix", "--apply", *command)
-            yield self._paint("dim", f"next: {printable(shlex.join(words))}")
+        """The commands that go on from here: how to ask about an edge, for the first that remains, and the repair."""
+        command, applied = self.view.command, self.result.applied
+        if command is None:
+            return
+        open_edges = (f for f in self.result.findings if f.dep_label and f.fails and not (f.fix and applied))
+        first = next(open_edges, None)
+        if first is not None:
+            words = ("buildfix", "why", *_root_of(command), first.target, first.dep_label)
+            yield self._paint("dim", f"more: {printable(shlex.join(words))}")
+        if not applied and any(finding.fix for finding in self.result.findings):
+            yield self._paint("dim", f"next: {printable(shlex.join(('buildfix', '--apply', *command)))}")
 
     def _place(self, place: Place) -> str:
         """A place, as a link to the file where the terminal shows links."""
@@ -184,6 +190,12 @@ def _by_target(findings: Sequence[Finding]) -> dict[str, list[Finding]]:
     for finding in findings:
         groups.setdefault(finding.target or str(Place(finding.place.file)), []).append(finding)
     return groups
+
+
+def _root_of(command: Sequence[str]) -> Sequence[str]:
+    """The option of a command that names the root, which other commands take, too."""
+    at = command.index("--root") if "--root" in command else len(command)
+    return command[at : at + 2]
 
 
 def _same_gift(add: Finding, item: Dependent) -> bool:

@@ -1,11 +1,11 @@
-"""Puts a real Bazel into a folder, for the tests: Debian's package bazel-bootstrap (4.2.3) with all that it needs.
+"""Puts packages of Debian into a folder, with all that they need: what the tests want to try, as a real Bazel.
 
-    python tests/install_bazel.py FOLDER
+    python tests/install_debian.py FOLDER PACKAGE...
 
 The packages are fetched with apt and unpacked, so this needs no root and leaves the system as it is. What the system
 has installed already is not fetched; the tests look for a file in the folder first, and then at its place in the
-system. FOLDER/installed is made at the end. Where there can be no such Bazel, FOLDER/unavailable says why, and the
-tests that need it say so when they are skipped.
+system. FOLDER/installed is made at the end. Where they cannot be had, FOLDER/unavailable says why, and the tests that
+need them say so when they are skipped.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-PACKAGES = ("bazel-bootstrap", "bazel-platforms", "bazel-rules-java", "bazel-rules-proto", "bazel-skylib")
 OPTIONS = {
     "APT::Sandbox::User": "root",
     "APT::Update::Error-Mode": "any",
@@ -27,7 +26,7 @@ OPTIONS = {
 
 
 class UnavailableError(Exception):
-    """Why there can be no Bazel here."""
+    """Why the packages cannot be had here."""
 
 
 def run(command: list[str], cwd: Path) -> str:
@@ -43,7 +42,7 @@ def run(command: list[str], cwd: Path) -> str:
     return done.stdout
 
 
-def install(folder: Path) -> None:
+def install(folder: Path, packages: list[str]) -> None:
     """Fetch and unpack what apt would install, with lists and a cache of our own: the system's need root, and
     containers come without them."""
     for tool in ("apt-get", "dpkg-deb"):
@@ -60,7 +59,7 @@ def install(folder: Path) -> None:
     except UnavailableError as error:  # one source of several may be broken: what the others have may be enough
         failed = f"; before that, {error}"
     try:
-        planned = run([*get, "install", "--simulate", "--no-install-recommends", *PACKAGES], apt)
+        planned = run([*get, "install", "--simulate", "--no-install-recommends", *packages], apt)
         names = [line.split()[1] for line in planned.splitlines() if line.startswith("Inst ")]
         if names:
             run([*get, "download", *names], apt)
@@ -82,17 +81,17 @@ def stay_inside(folder: Path) -> None:
                     path.symlink_to(inside)
 
 
-def main(folder: Path) -> None:
+def main(folder: Path, packages: list[str]) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     try:
-        install(folder)
+        install(folder, packages)
         (folder / "installed").touch()
     except (UnavailableError, OSError) as error:
         (folder / "unavailable").write_text(f"{error}\n", "utf-8")
-        print(f"no Bazel for the tests: {error}", file=sys.stderr)
+        print(f"no {packages[0]} for the tests: {error}", file=sys.stderr)
     shutil.rmtree(folder / "apt", ignore_errors=True)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]).absolute())
+    main(Path(sys.argv[1]).absolute(), sys.argv[2:])
