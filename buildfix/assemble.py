@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from buildfix import labels, values
 from buildfix.config import Config
@@ -177,12 +177,21 @@ def _under(folder: str, path: str) -> str:
     return "/".join(parts)
 
 
-def build(facts: Facts, workspace: Workspace, config: Config) -> TargetGraph:
-    """The graph of all targets that the engine's facts describe, over all modes."""
+class Basis(NamedTuple):
+    """A graph of which only the targets of the packages `changed` (their folders) may differ from the wanted one."""
+
+    graph: TargetGraph
+    changed: frozenset[str]
+
+
+def build(facts: Facts, workspace: Workspace, config: Config, basis: Basis | None = None) -> TargetGraph:
+    """The graph of all targets that the engine's facts describe, over all modes; as far as it can, out of another."""
     sources = frozenset(source.path for source in facts.sources)
     builder = _Builder(workspace, config, sources.__contains__)
     targets: dict[Label, Target] = {}
-    leaves = tuple(_leaves(facts.calls))
+    if basis is not None:
+        targets = {label: one for label, one in basis.graph.targets.items() if one.folder not in basis.changed}
+    leaves = tuple(_leaves(call for call in facts.calls if basis is None or call.package in basis.changed))
     made = Counter((written.mode, written.package, written.id) for _, written, _ in leaves)
     for leaf, written, sound in leaves:
         target = builder.build(leaf, written, sound, made[written.mode, written.package, written.id] == 1)
@@ -231,8 +240,9 @@ def _united(one: Target, other: Target) -> Target:
     )
 
 
-def _leaves(calls: Iterable[Call]) -> Iterator[tuple[Call, Call, bool]]:
+def _leaves(several: Iterable[Call]) -> Iterator[tuple[Call, Call, bool]]:
     """(leaf, written, whether no call on the way failed) of every target."""
+    calls = tuple(several)
     by_id: dict[tuple[str, str, int], Call] = {}
     makers: set[tuple[str, str, int]] = set()
     for call in calls:

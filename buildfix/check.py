@@ -11,7 +11,10 @@ from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 
+from msgspec import UNSET
+
 from buildfix import (
+    affected,
     assemble,
     baseline,
     byname,
@@ -169,8 +172,14 @@ def relative(root: Path, path: Path) -> str:
         raise PathError(f"{path}: not in the repository at {root}") from None
 
 
-def request(space: Workspace, config: Config, options: Options, overlay: Mapping[str, str] | None = None) -> Request:
-    """The engine's request for a whole repository; with an overlay, for evaluating it again."""
+def request(
+    space: Workspace,
+    config: Config,
+    options: Options,
+    overlay: Mapping[str, str] | None = None,
+    packages: Iterable[str] = (),
+) -> Request:
+    """The engine's request for a whole repository; with an overlay, for evaluating `packages` again."""
     return Request(
         root=str(space.root),
         dialect=space.dialect,
@@ -180,6 +189,7 @@ def request(space: Workspace, config: Config, options: Options, overlay: Mapping
         symbols=_symbols(space),
         overlay=overlay or {},
         do=("evaluate",) if overlay is not None else ("evaluate", "scan"),
+        packages=tuple(sorted(packages)) if overlay is not None else UNSET,
         ignore=space.ignore,
         marker_words=markers.MARKER_WORDS,
         callee_words=tuple(byname.CALLEES),
@@ -222,17 +232,21 @@ def know(
     options: Options,
     distributions: Iterable[Distribution] = (),
     basis: Knowledge | None = None,
+    changed: frozenset[str] = frozenset(),
 ) -> Knowledge:
     """Everything that follows from the engine's facts without judging anything.
 
-    `basis` is what was known before the build files changed: what was learnt from it still holds.
+    `basis` is what was known before the build files of the packages `changed` did: what was learnt from it still holds.
     """
     space = space.with_packages(package.path for package in facts.packages)
-    if basis is not None:
+    if basis is not None and basis.graph.workspace.packages == space.packages:
+        space = basis.graph.workspace
+    elif basis is not None:
         space = space.with_prefixes(basis.graph.workspace.prefixes)
     elif config.label_prefixes is None:
         space = space.with_prefixes(workspace.learn_prefixes(_spelled(facts), _names(facts), space))
-    graph = assemble.build(facts, space, config)
+    same = basis is not None and space is basis.graph.workspace
+    graph = assemble.build(facts, space, config, assemble.Basis(basis.graph, changed) if basis and same else None)
     said = basis.directives if basis else directives.read(_ruled_by_gazelle(facts, space), _reader(space))
     roots = basis.modules.roots if basis else config.import_roots or _learnt_roots(facts, space, said)
     found = modules.build(graph, facts.sources, roots)
@@ -360,9 +374,11 @@ class Rerun:
 
     def evaluate(self, overlay: Mapping[str, str]) -> Knowledge:
         """What would be known if the files of `overlay` had that text; the sources are those already scanned."""
-        facts = engine.run(request(self.space, self.config, self.options, overlay))
-        again = replace(facts, sources=self.known.facts.sources)
-        return know(again, self.space, self.config, self.options, basis=self.known)
+        before = self.known.facts
+        changed = affected.packages(before, overlay)
+        facts = engine.run(request(self.space, self.config, self.options, overlay, changed))
+        again = affected.merge(before, facts, changed)
+        return know(again, self.space, self.config, self.options, basis=self.known, changed=changed)
 
 
 def summary(known: Knowledge) -> Summary:

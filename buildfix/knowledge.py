@@ -96,12 +96,22 @@ class Knowledge:
 
     def suppliers(self, target: Target, module: str) -> tuple[Edge, ...]:
         """The entries of a target by which it gets a module directly."""
-        providers = self.modules.providers.get(module, ())
-        return tuple(
-            edge
-            for edge in target.edges
-            if edge.attribute != "data" and any(label in providers for label in self.behind(edge.label))
-        )  # what stands in data is carried along, not declared
+        given = self._given.get(target.label)
+        if given is None:
+            given = self._given[target.label] = {}
+            for edge in target.edges:
+                if edge.attribute != "data":  # what stands there is carried along, not declared
+                    for label in self.behind(edge.label):
+                        given.setdefault(label, []).append(edge)
+        found = [given[label] for label in self.modules.providers.get(module, ()) if label in given]
+        if len(found) > 1:
+            return tuple(edge for edge in target.edges if any(edge in edges for edges in found))
+        return tuple(found[0]) if found else ()
+
+    @cached_property
+    def _given(self) -> dict[Label, dict[Label, list[Edge]]]:
+        """For each target that was asked about, what its entries give directly, and which entries do."""
+        return {}
 
 
 def gathers(target: Target, modules: Modules) -> bool:

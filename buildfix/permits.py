@@ -142,7 +142,7 @@ class Permits:
 
     def has_kept_entries(self, target: Target) -> bool:
         """Whether a file on the way to the target has markers that keep entries."""
-        return any(self._keeps(file) for file, _ in self._calls(target))
+        return any(self._keeps(file) for file, _ in self._commented(target))
 
     def _keeps(self, file: BuildFile) -> bool:
         if file.path not in self._keeping:
@@ -171,7 +171,7 @@ class Permits:
 
     def order(self, target: Target) -> Order:
         """What a comment at the target's deps asks of their order."""
-        for file, call in reversed(self._calls(target)):
+        for file, call in reversed(self._commented(target)):
             for comment in file.attribute_comments(call, target.rule.deps):
                 if markers.keeps_order(comment.text):
                     return Order.END
@@ -232,7 +232,7 @@ class Permits:
 
     def _kept(self, target: Target) -> Refusal | None:
         """`keep` above the rule, or above its deps."""
-        for file, call in self._calls(target):
+        for file, call in self._commented(target):
             start = file.start(file.statement(call))
             above = [c for c in file.call_comments(call) if c.own_line and c.start < start]
             over = [c for c in file.attribute_comments(call, target.rule.deps) if c.own_line]
@@ -248,7 +248,7 @@ class Permits:
         marks = {*target.strings("labels"), *target.strings("tags")} & markers.NO_AUTODEPS_LABELS
         if marks:
             return Refusal(Reason.NO_AUTODEPS, f"{target.place}: {min(marks)!r} among its labels or tags")
-        for file, call in self._calls(target):
+        for file, call in self._commented(target):
             offset = file.start(call)
             for scope in file.scope_comments(offset):
                 if markers.turns_off(scope.comment.text):
@@ -267,10 +267,13 @@ class Permits:
         except BuildFileError:
             return None
 
-    def _calls(self, target: Target) -> list[tuple[BuildFile, ast.Call]]:
-        """The calls on the way to the written one, outermost first, as far as their files can be read."""
+    def _commented(self, target: Target) -> list[tuple[BuildFile, ast.Call]]:
+        """The calls on the way to the written one, outermost first, as far as their files can be read and have any
+        comments."""
         found = []
         for frame in target.written.stack:
+            if not self._sites.has_comments(frame.file):
+                continue
             file = self._parsed(frame.file)
             call = file.call_at(frame.line, frame.col) if file is not None else None
             if file is not None and call is not None:

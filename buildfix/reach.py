@@ -416,7 +416,8 @@ class Reach:
 
 
 def _path(adjacency: Sequence[Sequence[int]], start: int, goals: int, without: tuple[int, int] = (-1, -1)) -> list[int]:
-    if goals >> start & 1:
+    wanted = set(bits_of(goals))
+    if start in wanted:
         return [start]
     came = {start: -1}
     queue = deque([start])
@@ -426,7 +427,7 @@ def _path(adjacency: Sequence[Sequence[int]], start: int, goals: int, without: t
             if child in came or (here, child) == without:
                 continue
             came[child] = here
-            if goals >> child & 1:
+            if child in wanted:
                 way = [child]
                 while came[way[-1]] >= 0:
                     way.append(came[way[-1]])

@@ -31,12 +31,13 @@ class Scopes(Evaluator):
         self._loads = loads
         self._asked: set[tuple[ast.Call, str]] = set()
         self._files: dict[str, BuildFile | BuildFileError] = {}
+        self._data: dict[str, bytes | None] = {}
         self._bindings: dict[tuple[str, Function | None], dict[str, list[Binding]]] = {}
 
     def file(self, path: str) -> BuildFile:
         """A parsed file; raises BuildFileError if it cannot be read or parsed."""
         if path not in self._files:
-            data = self._read(path)
+            data = self.data(path)
             try:
                 if data is None:
                     raise BuildFileError(path, 0, "cannot be read")
@@ -47,6 +48,12 @@ class Scopes(Evaluator):
         if isinstance(found, BuildFileError):
             raise found
         return found
+
+    def data(self, path: str) -> bytes | None:
+        """A file's bytes; None if it cannot be read."""
+        if path not in self._data:
+            self._data[path] = self._read(path)
+        return self._data[path]
 
     def restart(self) -> None:
         """Allow a new question its full number of steps."""

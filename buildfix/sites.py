@@ -43,6 +43,10 @@ class Sites:
         """A parsed file; raises BuildFileError if it cannot be read or parsed."""
         return self._scopes.file(path)
 
+    def has_comments(self, path: str) -> bool:
+        """Whether a file may have comments at all; it need not be parsed for that."""
+        return b"#" in (self._scopes.data(path) or b"")
+
     def locate(self, leaf: Call, attribute: str) -> AttributeSite:
         """Where the entries of a target's attribute are written; `leaf` is the rule's own call."""
         return self._locator.locate(leaf, attribute)

@@ -29,8 +29,13 @@ class Pair(NamedTuple):
     condition: str = ""
 
 
+NOTHING = Entries(())
+
+
 def entries(value: Any) -> Entries:
     """The strings of a list, tuple, set, select or concatenation of these; those of a dict are its values."""
+    if value is None:
+        return NOTHING
     found: list[Entry] = []
     unknown = _collect(value, "", found)
     return Entries(tuple(found), unknown)
@@ -44,6 +49,8 @@ def pairs(value: Any) -> tuple[Pair, ...]:
 
 def texts(value: Any) -> tuple[str, ...]:
     """All strings of a list-like value, whatever their condition."""
+    if type(value) is list and all(type(item) is str for item in value):
+        return tuple(value)  # as nearly all are
     return tuple(entry.text for entry in entries(value).items)
 
 
@@ -53,7 +60,10 @@ def walk_strings(value: Any) -> Iterator[str]:
         yield value
     elif isinstance(value, list):
         for item in value:
-            yield from walk_strings(item)
+            if type(item) is str:
+                yield item
+            else:
+                yield from walk_strings(item)
     elif isinstance(value, dict):
         if "$select" in value:
             for _, branch in value["$select"]:
@@ -95,7 +105,10 @@ def _collect(value: Any, condition: str, found: list[Entry]) -> bool:
     if isinstance(value, list):
         unknown = False
         for item in value:
-            unknown |= _collect(item, condition, found)
+            if type(item) is str:
+                found.append(Entry(item, condition))
+            else:
+                unknown |= _collect(item, condition, found)
         return unknown
     if not isinstance(value, dict):
         return False
