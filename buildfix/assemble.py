@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, NamedTuple
 
 from buildfix import labels, values
@@ -46,11 +47,12 @@ class _Builder:
         views = (written, leaf) if written is not leaf and (alone or written.name == leaf.name) else (leaf,)
         python_srcs = any(text.endswith((".py", ".pyi")) for v in views for text in values.texts(v.args.get("srcs")))
         rule = self._rule(leaf, written, python_srcs)
+        lists = _lists(rule)
         unknown = frozenset(
             name
             for view in views
             for name, value in view.args.items()
-            if name in _lists(rule) and values.entries(value).unknown
+            if name in lists and values.entries(value).unknown
         )
         if not sound:
             unknown |= {""}
@@ -58,7 +60,8 @@ class _Builder:
         imported = {edge.label for edge in edges}
         refs = tuple(sorted({label for label in self._refs(views, folder) if label not in imported}))
         srcs = tuple(dict.fromkeys(self._srcs(rule, views, folder)))
-        real = tuple(dict.fromkeys((leaf.mode, e.label, e.condition) for e in self._edges(rule, (leaf,), folder)))
+        own = edges if len(views) == 1 else self._edges(rule, (leaf,), folder)
+        real = tuple(dict.fromkeys((leaf.mode, e.label, e.condition) for e in own))
         located = frozenset(self._located(rule, views, folder))
         reads = () if rule.python else tuple(dict.fromkeys(self._reads(views, folder)))
         label = Label(repo, package, leaf.name)
@@ -160,6 +163,7 @@ class _Builder:
         return src._replace(inner=place)
 
 
+@cache
 def _lists(rule: Rule) -> frozenset[str]:
     return frozenset((rule.deps, *rule.srcs, *rule.fixed_deps, *rule.partial_deps, "actual"))
 

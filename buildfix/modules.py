@@ -37,6 +37,9 @@ class Resolution(NamedTuple):
     unresolved: str = ""
 
 
+NOTHING = Resolution()
+
+
 @dataclass(frozen=True)
 class Modules:
     """Every module name of the repository.
@@ -56,6 +59,7 @@ class Modules:
     sources: Mapping[str, Source] = field(repr=False)
     tops: Mapping[str, tuple[Label, ...]] = field(default_factory=dict)
     _bound: dict[str, Mapping[str, bool]] = field(default_factory=dict, repr=False)
+    _resolutions: dict[tuple[str, int, str, str], Resolution] = field(default_factory=dict, repr=False)
 
     def known(self, module: str) -> bool:
         """Whether the repository has the module, as a file or as something that a target makes."""
@@ -107,7 +111,16 @@ class Modules:
         return tuple(found)
 
     def resolve(self, statement: Import, package: str) -> Resolution:
-        """What an imported name stands for, seen from a file whose package is the dotted `package`."""
+        """What an imported name stands for, seen from a file whose package is the dotted `package`; NOTHING itself if
+        that is nothing that matters."""
+        key = (statement.module, statement.level, statement.name, package if statement.level else "")
+        found = self._resolutions.get(key)
+        if found is None:
+            found = self._resolve(statement, package)
+            self._resolutions[key] = found = NOTHING if found == NOTHING else found
+        return found
+
+    def _resolve(self, statement: Import, package: str) -> Resolution:
         module = absolute(statement.module, statement.level, package)
         if statement.level:
             if statement.level - 1 > (package.count(".") + 1 if package else 0):

@@ -7,7 +7,8 @@ whole repository a few thousand bitwise ORs.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 from buildfix.contexts import Need
@@ -119,35 +120,77 @@ class Reach:
         mentioned = {edge.label for target in graph.targets.values() for edge in target.edges}
         self.labels: tuple[Label, ...] = tuple(sorted(mentioned | set(graph.targets)))
         self.number: Mapping[Label, int] = {label: i for i, label in enumerate(self.labels)}
-        self._always = [self._edges(graph, label, conditional=False) for label in self.labels]
-        self._any = [self._edges(graph, label, conditional=True) for label in self.labels]
-        self._refs = [self._ref_edges(graph, label) for label in self.labels]
-        self._before = closures(self._any)
-        self._worlds = [(edges, closures(edges)) for edges in self._other_worlds(graph)]
-        self._wanted = {label: tuple(self._wants(label)) for label in known.uses}
-        self._blind = frozenset(label for label in known.uses if self._is_blind(graph.targets[label]))
-        self._everything = self._mask(graph.targets)
-        self._opaque = self._mask(label for label in self.labels if self._is_opaque(label))
-        outside = [label for label in self.labels if label not in graph.targets]
-        self._outside = self._mask(outside)
-        self._by_name = self._named_alike(outside)
-        imported = {_top(name) for uses in known.uses.values() for name in uses.externals}
-        self._anything = self._mask(label for label in outside if _normal(label.name) not in imported)
-        self._unseen = tuple(self._unseen_sources())
 
-    def _edges(self, graph: TargetGraph, label: Label, conditional: bool) -> list[int]:
-        target = graph.targets.get(label)
+    # What follows is made when it is first asked for: where no edge is to go, hardly any of it is.
+
+    @cached_property
+    def _any(self) -> list[list[int]]:
+        return [self._edges(label, conditional=True) for label in self.labels]
+
+    @cached_property
+    def _refs(self) -> list[list[int]]:
+        return [self._ref_edges(label) for label in self.labels]
+
+    @cached_property
+    def _before(self) -> list[int]:
+        return closures(self._any)
+
+    @cached_property
+    def _worlds(self) -> list[tuple[list[list[int]], list[int]]]:
+        return [(edges, closures(edges)) for edges in self._other_worlds()]
+
+    @cached_property
+    def _wanted(self) -> Mapping[Label, tuple[tuple[str, Need, int], ...]]:
+        return {label: tuple(self._wants(label)) for label in self._known.uses}
+
+    @cached_property
+    def _blind(self) -> frozenset[Label]:
+        targets = self._known.graph.targets
+        return frozenset(label for label in self._known.uses if self._is_blind(targets[label]))
+
+    @cached_property
+    def _everything(self) -> int:
+        return self._mask(self._known.graph.targets)
+
+    @cached_property
+    def _opaque(self) -> int:
+        return self._mask(label for label in self.labels if self._is_opaque(label))
+
+    @cached_property
+    def _outsiders(self) -> list[Label]:
+        return [label for label in self.labels if label not in self._known.graph.targets]
+
+    @cached_property
+    def _outside(self) -> int:
+        return self._mask(self._outsiders)
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, int]:
+        return self._named_alike(self._outsiders)
+
+    @cached_property
+    def _anything(self) -> int:
+        imported = {_top(name) for uses in self._known.uses.values() for name in uses.externals}
+        return self._mask(label for label in self._outsiders if _normal(label.name) not in imported)
+
+    @cached_property
+    def _unseen(self) -> tuple[tuple[Place, int], ...]:
+        return tuple(self._unseen_sources())
+
+    def _edges(self, label: Label, conditional: bool) -> list[int]:
+        target = self._known.graph.targets.get(label)
         if target is None:
             return []
         chosen = (edge.label for edge in target.edges if conditional or not edge.condition)
         return [self.number[dep] for dep in dict.fromkeys(chosen)]
 
-    def _other_worlds(self, graph: TargetGraph) -> list[list[list[int]]]:
+    def _other_worlds(self) -> list[list[list[int]]]:
         """The edges as they apply in each mode and each branch, as far as these differ from all edges together.
 
         A branch is taken alone and with the defaults of other selects.
         """
-        found = [self._always]
+        graph = self._known.graph
+        found = [[self._edges(label, conditional=False) for label in self.labels]]
         modes = {mode for target in graph.targets.values() for mode, _, _ in target.real}
         branches = {c for target in graph.targets.values() for _, _, c in target.real if c}
         for mode in sorted(modes):
@@ -175,7 +218,8 @@ class Reach:
         made = any(src.path is None for src in target.srcs) and not target.reads
         return bool(uses.broken or made or target.unknown & {"", *target.rule.srcs})
 
-    def _ref_edges(self, graph: TargetGraph, label: Label) -> list[int]:
+    def _ref_edges(self, label: Label) -> list[int]:
+        graph = self._known.graph
         target = graph.targets.get(label)
         if target is None:
             return []
@@ -294,6 +338,8 @@ class Reach:
         `accepted` are targets of which it is accepted that they, and what they reach, are no longer there at run time
         for those who import nothing of them.
         """
+        if not drops:
+            return []
         waived = self._waived(accepted)
         touched = self._mask(pair.target for pair in drops)
         found: dict[Loss, None] = {}
@@ -378,6 +424,8 @@ class Reach:
     def lost_in(self, after: Knowledge, accepted: Iterable[Label] = ()) -> Iterator[tuple[Label, str]]:
         """(target, module or label) of all that is used and reached here, and not reached in the graph of `after`, in
         any mode and branch; `accepted` as in `losses`."""
+        if self._only_grew(after):
+            return
         waived = self._waived(accepted)
         other = Reach(after)
         same = other.labels == self.labels
@@ -393,6 +441,18 @@ class Reach:
                     for loss in self._lost(label, wanted, before[node], has, waived):
                         yield label, loss.module or str(loss.providers[0])
 
+    def _only_grew(self, after: Knowledge) -> bool:
+        """Whether every target has at least the edges that it had, under the same conditions."""
+        for label, old in self._known.graph.targets.items():
+            new = after.graph.targets.get(label)
+            if new is old:
+                continue
+            if new is None or not set(old.real) <= set(new.real):
+                return False
+            if not {(e.label, e.condition) for e in old.edges} <= {(e.label, e.condition) for e in new.edges}:
+                return False
+        return True
+
     def _renumbered(self, other: Reach, bits: int) -> int:
         named = (other.labels[node] for node in bits_of(bits))
         return self._mask(label for label in named if label in self.number)
@@ -400,7 +460,8 @@ class Reach:
     def path(self, start: Label, goals: Iterable[Label], without: Pair | None = None) -> tuple[Label, ...]:
         """The shortest way along the deps as they stand, or as they would be `without` one; () if there is none."""
         edge = (self.number[without.target], self.number[without.dep]) if without else (-1, -1)
-        way = _path(self._any, self.number[start], self._mask(goals), edge)
+        wanted = self._mask(goals)
+        way = _path(self._any, self.number[start], wanted, edge, lambda node: bool(self._before[node] & wanted))
         return tuple(self.labels[node] for node in way)
 
     def hangs_on(self, loss: Loss, edge: Pair) -> bool:
@@ -415,10 +476,19 @@ class Reach:
         return bool(self._before[start] >> target & 1 and self._before[dep] & self._mask(loss.providers))
 
 
-def _path(adjacency: Sequence[Sequence[int]], start: int, goals: int, without: tuple[int, int] = (-1, -1)) -> list[int]:
+def _path(
+    adjacency: Sequence[Sequence[int]],
+    start: int,
+    goals: int,
+    without: tuple[int, int] = (-1, -1),
+    leads_there: Callable[[int], bool] = lambda _: True,
+) -> list[int]:
+    """The shortest way; nodes that do not lead there need not be tried."""
     wanted = set(bits_of(goals))
     if start in wanted:
         return [start]
+    if not leads_there(start):
+        return []
     came = {start: -1}
     queue = deque([start])
     while queue:
@@ -432,7 +502,8 @@ def _path(adjacency: Sequence[Sequence[int]], start: int, goals: int, without: t
                 while came[way[-1]] >= 0:
                     way.append(came[way[-1]])
                 return way[::-1]
-            queue.append(child)
+            if leads_there(child):
+                queue.append(child)
     return []
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
+from functools import cache, cached_property
 from typing import NamedTuple
 
 from buildfix.labels import Label
@@ -58,9 +59,15 @@ class ThirdParty:
 
     def modules_of(self, label: Label) -> tuple[str, ...]:
         """All modules that a label provides, if they are known for certain; () if they are not."""
-        sure = (Origin.CONFIG, Origin.MANIFEST, Origin.METADATA)
-        found = (p.module for origin in sure for p in self._known.get(origin, {}).values() if p.label == label)
-        return tuple(dict.fromkeys(found))
+        return self._sure.get(label, ())
+
+    @cached_property
+    def _sure(self) -> Mapping[Label, tuple[str, ...]]:
+        found: dict[Label, dict[str, None]] = {}
+        for origin in (Origin.CONFIG, Origin.MANIFEST, Origin.METADATA):
+            for provision in self._known.get(origin, {}).values():
+                found.setdefault(provision.label, {})[provision.module] = None
+        return {label: tuple(modules) for label, modules in found.items()}
 
     def provisions(self) -> Sequence[Provision]:
         """For each module that is known or guessed the surest provision, in the order of the modules."""
@@ -99,6 +106,7 @@ def configured(modules: Mapping[str, str], workspace: Workspace) -> Iterable[Pro
             yield Provision(module, label, Origin.CONFIG, text)
 
 
+@cache
 def normal(name: str) -> str:
     """A distribution's name, or a label's, in the form in which all its spellings are the same."""
     return "_".join(part for part in name.lower().replace("-", "_").replace(".", "_").split("_") if part)

@@ -17,7 +17,7 @@ from buildfix.directives import Directives
 from buildfix.engine import Import, Source
 from buildfix.findings import Evidence, Place
 from buildfix.labels import Label
-from buildfix.modules import Modules, Resolution, absolute
+from buildfix.modules import NOTHING, Modules, Resolution, absolute
 from buildfix.provides import normal
 from buildfix.rules import Role
 from buildfix.targets import NO_REFS, Target, TargetGraph
@@ -141,6 +141,8 @@ class _Collector:
 
     def _add_import(self, source: Source, statement: Import, need: Need, packages: tuple[str, ...], label: str) -> None:
         found = self._resolve(statement, packages)
+        if found is NOTHING and not label:
+            return
         name = ".".join(part for part in (statement.module, statement.name if statement.name != "*" else "") if part)
         spelled = "." * statement.level + name
         evidence = Evidence(Place(source.path, statement.line), f"import of {spelled}")

@@ -401,11 +401,10 @@ def learn_prefixes(
     hits: dict[str, set[str]] = {}
     misses: dict[str, set[str]] = {}
     folders = {parent for package in workspace.packages for parent in _parents(package)}
-    for text, folder in set(spelled):
+    for text, home in {(text, workspace.package_of(folder)[0]) for text, folder in spelled}:
         spelling = labels.split(text)
         if spelling is None or not spelling.package or spelling.prefix is None:
             continue
-        home, _ = workspace.package_of(folder)
         label = Label(workspace._repo(spelling.prefix, home), spelling.package, spelling.name)
         cell = workspace._cell_named(label.repo)
         if cell is None or workspace.is_here(label):
