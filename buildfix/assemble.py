@@ -16,9 +16,10 @@ from buildfix import labels, values
 from buildfix.config import Config
 from buildfix.engine import Call, Facts
 from buildfix.labels import Label
+from buildfix.roots import Dialect
 from buildfix.rules import Role, Rule, rule_of
 from buildfix.targets import NO_REFS, Edge, Src, Target, TargetGraph
-from buildfix.workspace import Dialect, Workspace
+from buildfix.workspace import Workspace
 
 _NOT_TARGETS = frozenset(
     (

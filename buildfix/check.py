@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 
+import msgspec
 from msgspec import UNSET
 
 from buildfix import (
@@ -21,10 +22,12 @@ from buildfix import (
     conclude,
     diagnose,
     directives,
+    disk,
     engine,
     faults,
     hubs,
     idle_markers,
+    kept,
     learn,
     manifests,
     markers,
@@ -39,7 +42,7 @@ from buildfix import (
     write,
 )
 from buildfix import config as configuration
-from buildfix.config import Config, ImportRoot, clean_path
+from buildfix.config import Config, ImportRoot
 from buildfix.directives import Directives
 from buildfix.engine import Facts, Mode, Package, Progress, Request, Symbols
 from buildfix.findings import Code, Finding, Result, Summary
@@ -51,15 +54,12 @@ from buildfix.permits import Permits
 from buildfix.policy import DEFAULT, Policy, below, selected
 from buildfix.proof import Proven
 from buildfix.reach import Reach
+from buildfix.roots import Dialect, relative
 from buildfix.sites import Sites
 from buildfix.targets import Target, TargetGraph
 from buildfix.thirdparty import Origin, ThirdParty
 from buildfix.uses import TargetUses
 from buildfix.workspace import Workspace
-
-
-class PathError(Exception):
-    """A path that was asked for does not exist, or lies outside the repository."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,17 +161,6 @@ def apply(root: Path, result: Result) -> Result:
     return replace(result, applied=True)
 
 
-def relative(root: Path, path: Path) -> str:
-    """A path as given, relative to the root. Raises PathError if it does not exist or lies elsewhere."""
-    if not os.path.lexists(path):
-        raise PathError(f"{path}: no such file or folder")
-    real = Path(os.path.realpath(path))
-    try:
-        return clean_path(str(real.relative_to(root)))
-    except ValueError:
-        raise PathError(f"{path}: not in the repository at {root}") from None
-
-
 def request(
     space: Workspace,
     config: Config,
@@ -188,7 +177,7 @@ def request(
         modes=_modes(space, config),
         symbols=_symbols(space),
         overlay=overlay or {},
-        do=("evaluate",) if overlay is not None else ("evaluate", "scan"),
+        do=("evaluate",) if overlay is not None else ("evaluate", "scan", "fingerprint"),
         packages=tuple(sorted(packages)) if overlay is not None else UNSET,
         ignore=space.ignore,
         marker_words=markers.MARKER_WORDS,
@@ -208,7 +197,7 @@ def _modes(space: Workspace, config: Config) -> tuple[Mode, ...]:
     return tuple(own) or (general,)
 
 
-_SYMBOLS: Mapping[workspace.Dialect, tuple[str, ...]] = {"buck": ("buck.bzl", "common.bzl"), "bazel": ("common.bzl",)}
+_SYMBOLS: Mapping[Dialect, tuple[str, ...]] = {"buck": ("buck.bzl", "common.bzl"), "bazel": ("common.bzl",)}
 
 
 def _symbols(space: Workspace) -> tuple[Symbols, ...]:
@@ -298,7 +287,7 @@ def _ruled_by_gazelle(facts: Facts, space: Workspace) -> Iterable[Package]:
 def _reader(space: Workspace) -> Callable[[str], bytes | None]:
     def read(path: str) -> bytes | None:
         try:
-            return (space.root / path).read_bytes()
+            return disk.read(space.root / path)
         except OSError:
             return None
 
@@ -370,7 +359,7 @@ class Rerun:
 
     def exists(self, path: str) -> bool:
         """Whether there is such a file, as far as anybody can look."""
-        return os.path.lexists(self.space.root / path)
+        return disk.is_there(self.space.root / path)
 
     def evaluate(self, overlay: Mapping[str, str]) -> Knowledge:
         """What would be known if the files of `overlay` had that text; the sources are those already scanned."""
@@ -379,6 +368,29 @@ class Rerun:
         facts = engine.run(request(self.space, self.config, self.options, overlay, changed))
         again = affected.merge(before, facts, changed)
         return know(again, self.space, self.config, self.options, basis=self.known, changed=changed)
+
+
+_CHANCE = frozenset(("time", "memory", "internal"))
+"""Kinds of errors that may not come up again in another run over the same files."""
+
+
+def basis(known: Knowledge, rerun: Rerun, read: dict[str, disk.Signature]) -> kept.Basis | None:
+    """What a judgement of the repository rests on; None if it may be another one next time. `read` is the record of
+    what was read so far."""
+    facts = known.facts
+    problems = [error for package in facts.packages for error in package.errors]
+    problems += [source.error for source in facts.sources if source.error is not None]
+    if any(problem.kind in _CHANCE for problem in problems):
+        return None
+    loads = {load.path for part in (facts.packages, facts.files) for one in part for load in one.loads if load.path}
+    for path in loads:  # they may lie where the walk does not go
+        disk.note(os.path.join(rerun.space.root, path))
+    whole = request(rerun.space, rerun.config, rerun.options)
+    asked = Request(
+        whole.root, whole.dialect, whole.cells, aliases=whole.aliases, ignore=whole.ignore, do=("fingerprint",)
+    )
+    found = facts.fingerprint
+    return kept.Basis(msgspec.json.encode(asked), found.value, found.newest, found.now, dict(read))
 
 
 def summary(known: Knowledge) -> Summary:

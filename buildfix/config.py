@@ -10,9 +10,9 @@ from typing import Any, Literal, NamedTuple
 
 import yaml
 
+from buildfix import disk
 from buildfix.findings import Code, codes_of
-
-FILE_NAMES = ("buildfix.yaml", "buildfix.yml", ".buildfix.yaml")
+from buildfix.roots import CONFIG_FILES, clean_path
 
 
 class ConfigError(Exception):
@@ -58,11 +58,11 @@ class Config:
 
 def load(root: Path) -> Config:
     """The Config of the repository at `root`; the default one if it has no file. Raises ConfigError."""
-    for name in FILE_NAMES:
+    for name in CONFIG_FILES:
         path = root / name
-        if path.is_file():
+        if disk.is_file(path):
             try:
-                text = path.read_text("utf-8")
+                text = disk.read(path).decode("utf-8")
             except (OSError, UnicodeDecodeError) as error:
                 raise ConfigError(f"{path}: cannot be read: {error}") from error
             return parse(text, name)
@@ -174,12 +174,6 @@ class _Reader:
         if text.startswith("/") or ".." in text.replace("\\", "/").split("/"):
             raise self.fail(node, f"expected a folder relative to the root and below it, found {text!r}")
         return clean_path(text)
-
-
-def clean_path(text: str) -> str:
-    """A path relative to the root in the form that is used everywhere: `/` between parts, "" for the root."""
-    parts = [part for part in text.replace("\\", "/").split("/") if part not in ("", ".")]
-    return "/".join(parts)
 
 
 def _describe(node: yaml.Node) -> str:

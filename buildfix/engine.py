@@ -7,19 +7,18 @@ column from 0 in UTF-8 bytes).
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import msgspec
 
-PROTOCOL_VERSION = 2
+from buildfix.roots import engine_path
+
+PROTOCOL_VERSION = 3
 
 
 class RequestError(Exception):
@@ -191,6 +190,14 @@ class Walk(msgspec.Struct, frozen=True, tag="walk", tag_field="t"):
     message: str = ""
 
 
+class Fingerprint(msgspec.Struct, frozen=True, tag="fingerprint", tag_field="t"):
+    """What the tree is; when anything in it last changed, and when it was walked, in nanoseconds since 1970."""
+
+    value: str = ""
+    newest: int = 0
+    now: int = 0
+
+
 class Stat(msgspec.Struct, frozen=True, tag="stat", tag_field="t"):
     """How long a part of the run took, in milliseconds, and over how many items."""
 
@@ -205,7 +212,7 @@ class Done(msgspec.Struct, frozen=True, tag="done", tag_field="t"):
     peak_mb: float = 0
 
 
-Record = Package | LoadedFile | Call | Source | Walk | Stat | Done
+Record = Package | LoadedFile | Call | Source | Walk | Fingerprint | Stat | Done
 
 
 class Cell(msgspec.Struct, frozen=True):
@@ -254,7 +261,7 @@ class Request(msgspec.Struct, frozen=True):
     modes: tuple[Mode, ...] = (Mode(),)
     symbols: tuple[Symbols, ...] = ()
     overlay: Mapping[str, str] = {}
-    do: tuple[str, ...] = ("evaluate", "scan")
+    do: tuple[str, ...] = ("evaluate", "scan", "fingerprint")
     packages: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
     ignore: tuple[str, ...] = ()
     marker_words: tuple[str, ...] = ()
@@ -276,19 +283,11 @@ class Facts:
     stats: tuple[Stat, ...] = ()
     peak_mb: float = 0
     files: tuple[LoadedFile, ...] = ()
+    fingerprint: Fingerprint = field(default_factory=Fingerprint)
 
 
 Progress = Callable[[str, int, int], None]
 """Called with (what is being done, how many are done, how many there are)."""
-
-
-def engine_path() -> Path:
-    """Where the engine's binary is: `$BUILDFIX_ENGINE`, else beside this package, where the build puts it."""
-    named = os.environ.get("BUILDFIX_ENGINE")
-    if named:
-        return Path(named)
-    suffix = ".exe" if sys.platform == "win32" else ""
-    return Path(__file__).parent / "_engine" / f"buildfix-engine{suffix}"
 
 
 def run(request: Request, progress: Progress | None = None) -> Facts:
@@ -360,12 +359,11 @@ def _collect(records: Sequence[Record]) -> tuple[Facts, bool]:
         walk=tuple(by_kind.lists[Walk]),
         stats=tuple(by_kind.lists[Stat]),
         peak_mb=done[0].peak_mb if done else 0,
+        fingerprint=next(iter(by_kind.lists[Fingerprint]), Fingerprint()),
     )
     return facts, bool(done) and records[-1] is done[0]
 
 
 @dataclass(slots=True)
 class _Collected:
-    lists: dict[type, list[Any]] = field(
-        default_factory=lambda: {kind: [] for kind in (Package, LoadedFile, Call, Source, Walk, Stat, Done)}
-    )
+    lists: dict[type, list[Any]] = field(default_factory=lambda: {kind: [] for kind in get_args(Record)})

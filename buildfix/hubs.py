@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from buildfix import disk
 from buildfix.buildfile import BuildFileError, parse_tree
 from buildfix.engine import Symbols
 
@@ -61,7 +62,7 @@ def declared(root: Path) -> tuple[Hub, ...]:
 
 def _of_file(path: Path) -> Iterator[Hub]:
     try:
-        tree = parse_tree(path.name, path.read_bytes())
+        tree = parse_tree(path.name, disk.read(path))
     except (OSError, BuildFileError):
         return
     for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):

@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml
 
-from buildfix import hubs
+from buildfix import disk, hubs
 from buildfix.labels import Label
 from buildfix.thirdparty import Origin, Provision, normal
 from buildfix.workspace import Workspace
@@ -65,7 +65,7 @@ def read(root: Path, folders: Iterable[str]) -> tuple[Distribution, ...]:
 
 def _manifest(root: Path, file: str) -> Iterator[Distribution]:
     try:
-        data = yaml.safe_load((root / file).read_bytes())
+        data = yaml.safe_load(disk.read(root / file))
     except (OSError, yaml.YAMLError, UnicodeDecodeError, RecursionError, ValueError):
         return
     manifest = data.get("manifest") if isinstance(data, dict) else None
@@ -106,7 +106,7 @@ def modules_of(name: str) -> tuple[str, ...]:
 def _names(path: Path) -> Iterator[str]:
     """The distributions that a requirement or lock file names."""
     try:
-        text = path.read_text("utf-8")
+        text = disk.read(path).decode("utf-8")
     except (OSError, UnicodeDecodeError):
         return
     if path.suffix in (".toml", ".lock") and path.name != "requirements.lock":

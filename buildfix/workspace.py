@@ -14,24 +14,23 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal
 
-from buildfix import labels
-from buildfix.config import FILE_NAMES, Config, clean_path
+from buildfix import disk, labels
+from buildfix.config import Config
 from buildfix.engine import Cell
 from buildfix.labels import Label
+from buildfix.roots import (
+    BAZEL_BUILD_FILES,
+    BAZEL_MARKS,
+    BUCK_BUILD_FILES,
+    BUCK_MARKS,
+    Dialect,
+    WorkspaceError,
+    clean_path,
+    guess_dialect,
+)
 
-Dialect = Literal["buck", "bazel"]
-
-_BUCK_MARKS = (".buckroot", ".buckconfig")
-_BAZEL_MARKS = ("MODULE.bazel", "REPO.bazel", "WORKSPACE.bazel", "WORKSPACE")
-_BUCK_BUILD_FILES = ("BUCK.v2", "BUCK", "TARGETS.v2", "TARGETS")
-_BAZEL_BUILD_FILES = ("BUILD.bazel", "BUILD")
 _ALWAYS_IGNORED = (".git", ".hg", ".sl", "buck-out", "/bazel-*", "__pycache__", "node_modules", ".venv", "/.buckd")
-
-
-class WorkspaceError(Exception):
-    """There is no repository here, or what describes it cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,33 +147,6 @@ class Workspace:
         return next((cell for cell in self.cells[1:] if cell.name == repo), None)
 
 
-def find_root(start: Path) -> Path:
-    """The root of the repository that holds `start`. Raises WorkspaceError if none of its parents is one."""
-    start = start if start.is_dir() else start.parent
-    inside_git = None
-    found_buck = None
-    for folder in (start, *start.parents):
-        if any((folder / name).is_file() for name in FILE_NAMES):
-            return folder
-        if (folder / ".buckroot").is_file():
-            return folder
-        if (folder / ".buckconfig").is_file():
-            found_buck = folder  # a cell inside a larger repository has one of its own: the outermost is the root
-        elif found_buck is None and any((folder / name).is_file() for name in _BAZEL_MARKS):
-            return folder
-        if inside_git is None and (folder / ".git").exists():
-            inside_git = folder
-            break
-    if found_buck is not None:
-        return found_buck
-    if inside_git is not None and _guess_dialect(inside_git) is not None:
-        return inside_git
-    raise WorkspaceError(
-        f"{start} is not in a Buck or Bazel repository: no .buckconfig, .buckroot, MODULE.bazel, WORKSPACE or "
-        "buildfix.yaml here or above; name the root with --root"
-    )
-
-
 def read(root: Path, config: Config) -> Workspace:
     """The workspace at `root`. Raises WorkspaceError if it has no build files of either dialect, or cannot be read."""
     root = Path(os.path.realpath(root))
@@ -197,22 +169,11 @@ def read(root: Path, config: Config) -> Workspace:
 
 
 def _dialect(root: Path) -> Dialect | None:
-    if any((root / name).is_file() for name in _BUCK_MARKS):
+    if any(disk.is_file(root / name) for name in BUCK_MARKS):
         return "buck"
-    if any((root / name).is_file() for name in _BAZEL_MARKS):
+    if any(disk.is_file(root / name) for name in BAZEL_MARKS):
         return "bazel"
-    return _guess_dialect(root)
-
-
-def _guess_dialect(root: Path) -> Dialect | None:
-    for _, folders, files in os.walk(root):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        names = set(files)
-        if names & set(_BUCK_BUILD_FILES):
-            return "buck"
-        if names & set(_BAZEL_BUILD_FILES):
-            return "bazel"
-    return None
+    return guess_dialect(root)
 
 
 # --- Buck ------------------------------------------------------------------------------------------------------------
@@ -249,7 +210,7 @@ def _buck_build_files(sections: Mapping[str, Mapping[str, str]]) -> tuple[str, .
     elif "name" in buildfile:
         names = _words(buildfile["name"])
     else:
-        return _BUCK_BUILD_FILES
+        return BUCK_BUILD_FILES
     return tuple(dict.fromkeys(variant for name in names for variant in (f"{name}.v2", name)))
 
 
@@ -266,7 +227,7 @@ _INCLUDE = re.compile(r"^\s*<(\?)?file:(.+)>\s*$")
 
 def _buckconfig(folder: Path) -> dict[str, dict[str, str]]:
     """The sections of a cell's `.buckconfig`, later files over earlier ones."""
-    parts = sorted((folder / ".buckconfig.d").glob("*")) if (folder / ".buckconfig.d").is_dir() else []
+    parts = [path for path in disk.entries(folder / ".buckconfig.d") if not path.name.startswith(".")]
     sections: dict[str, dict[str, str]] = {}
     for path in (*parts, folder / ".buckconfig", folder / ".buckconfig.local"):
         for section, keys in _read_ini(path, depth=0).items():
@@ -275,10 +236,10 @@ def _buckconfig(folder: Path) -> dict[str, dict[str, str]]:
 
 
 def _read_ini(path: Path, depth: int) -> dict[str, dict[str, str]]:
-    if not path.is_file() or depth > 8:
+    if not disk.is_file(path) or depth > 8:
         return {}
     try:
-        text = path.read_text("utf-8", errors="replace")
+        text = disk.read(path).decode("utf-8", "replace")
     except OSError as error:
         raise WorkspaceError(f"{path}: cannot be read: {error.strerror}") from error
     sections: dict[str, dict[str, str]] = {}
@@ -309,22 +270,22 @@ def _read_ini(path: Path, depth: int) -> dict[str, dict[str, str]]:
 def _read_bazel(root: Path) -> Workspace:
     own_names: set[str] = set()
     local: dict[str, str] = {}
-    for file in _BAZEL_MARKS:
+    for file in BAZEL_MARKS:
         for function, args in _top_calls(root / file):
             if function in ("module", "workspace"):
                 own_names |= {args[key] for key in ("name", "repo_name") if args.get(key)}
             elif function in ("local_path_override", "local_repository") and "path" in args:
                 local[args.get("module_name") or args.get("name", "")] = args["path"]
-    cells = [Cell("", "", _BAZEL_BUILD_FILES)]
+    cells = [Cell("", "", BAZEL_BUILD_FILES)]
     for name, path in sorted(local.items()):
         folder = clean_path(os.path.normpath(path))
         if name and folder and not path.startswith(("/", "..")):
-            cells.append(Cell(name, folder, _BAZEL_BUILD_FILES))
+            cells.append(Cell(name, folder, BAZEL_BUILD_FILES))
     ignored = _bazelignore(root)
     known = {cell.path for cell in cells}
     for folder in _nested_repositories(root, ignored):
         if folder not in known:
-            cells.append(Cell(f"./{folder}", folder, _BAZEL_BUILD_FILES))
+            cells.append(Cell(f"./{folder}", folder, BAZEL_BUILD_FILES))
     return Workspace(
         root=root,
         dialect="bazel",
@@ -344,25 +305,25 @@ def _nested_repositories(root: Path, ignored: tuple[str, ...]) -> Iterable[str]:
             for name in folders
             if not name.startswith((".", "bazel-")) and name != "node_modules" and here / name not in skipped
         )
-        if here != root and not set(files).isdisjoint(_BAZEL_MARKS):
+        if here != root and not set(files).isdisjoint(BAZEL_MARKS):
             yield here.relative_to(root).as_posix()
 
 
 def _bazelignore(root: Path) -> tuple[str, ...]:
     path = root / ".bazelignore"
-    if not path.is_file():
+    if not disk.is_file(path):
         return ()
-    lines = path.read_text("utf-8", errors="replace").splitlines()
+    lines = disk.read(path).decode("utf-8", "replace").splitlines()
     folders = [clean_path(line) for line in lines if line.strip() and not line.lstrip().startswith("#")]
     return tuple(f"/{folder.strip()}" for folder in folders if folder.strip())
 
 
 def _top_calls(path: Path) -> list[tuple[str, dict[str, str]]]:
     """The calls at the top of a Starlark file, with those of their arguments that are string literals."""
-    if not path.is_file():
+    if not disk.is_file(path):
         return []
     try:
-        tree = ast.parse(path.read_bytes())
+        tree = ast.parse(disk.read(path))
     except (SyntaxError, ValueError, OSError):
         return []
     calls = []

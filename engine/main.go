@@ -48,6 +48,10 @@ func run(in io.Reader, out io.Writer) error {
 		w.write(proto.Walk(p.Path, p.Kind, p.Message))
 	}
 	w.stat("walk", start, tree.Count())
+	if req.Wants("fingerprint") {
+		value, newest := tree.Fingerprint()
+		w.write(proto.Fingerprint(value, newest, start.UnixNano()))
+	}
 
 	sources := startScan(req, tree, jobs)
 	if req.Wants("evaluate") {

@@ -65,7 +65,7 @@ func TestStream(t *testing.T) {
 }
 
 func TestBadRequest(t *testing.T) {
-	for _, request := range []string{"", "[]", `{"version":2}`, `{"version":2,"root":"/nonexistent"}`} {
+	for _, request := range []string{"", "[]", `{"version":2}`, `{"version":3,"root":"/nonexistent"}`} {
 		if err := run(strings.NewReader(request), &bytes.Buffer{}); err == nil {
 			t.Errorf("%q is accepted", request)
 		}

@@ -20,6 +20,13 @@ from buildfix import cli
 settings.register_profile("buildfix", deadline=None)
 settings.load_profile("buildfix")
 
+
+@pytest.fixture(scope="session", autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """What is kept between runs is kept between those of the tests only."""
+    os.environ["BUILDFIX_CACHE_DIR"] = str(tmp_path_factory.mktemp("cache"))
+
+
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 

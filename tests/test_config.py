@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from buildfix.config import Config, ConfigError, ImportRoot, ModeConfig, clean_path, load, parse
+from buildfix.config import Config, ConfigError, ImportRoot, ModeConfig, load, parse
+from buildfix.roots import clean_path
 
 
 def test_without_a_file_everything_has_its_default(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ import pytest
 
 from buildfix.config import Config
 from buildfix.labels import Label
-from buildfix.workspace import Workspace, WorkspaceError, find_root, learn_prefixes, read
+from buildfix.roots import WorkspaceError, find_root
+from buildfix.workspace import Workspace, learn_prefixes, read
 
 
 def write(root: Path, files: dict[str, str]) -> Path:

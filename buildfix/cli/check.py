@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from buildfix import reports
+from buildfix import disk, kept, reports
 from buildfix.cli.shared import (
     CLEAN,
     FINDINGS,
@@ -22,13 +22,15 @@ from buildfix.cli.shared import (
     root_option,
 )
 from buildfix.reports import FORMATS
+from buildfix.reports.view import View, wants_color, wants_links
+from buildfix.roots import PathError, relative
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from buildfix.findings import Code, Result
 
-_ONLY_HERE = frozenset(("action", "output_format", "counts", "jobs", "write_baseline"))
+_ONLY_HERE = frozenset(("action", "output_format", "counts", "cache", "jobs", "write_baseline"))
 """Options that are of no use in the command that goes on from a report."""
 
 
@@ -68,6 +70,7 @@ _ONLY_HERE = frozenset(("action", "output_format", "counts", "jobs", "write_base
     show_default=True,
     help="How to print the findings.",
 )
+@click.option("--cache/--no-cache", default=True, help="Keep reports, and print one again where nothing has changed.")
 @click.option("--statistics", "counts", is_flag=True, help="Print only how many findings there are of each kind.")
 @jobs_option
 def check(
@@ -84,6 +87,7 @@ def check(
     since: str,
     root: Path | None,
     output_format: str,
+    cache: bool,
     counts: bool,
     jobs: int,
 ) -> None:
@@ -99,49 +103,73 @@ def check(
                  3 something could not be analysed
     With `--output-format lintrunner` it is 0 also where findings remain or something could not be analysed.
     """
+    if write_baseline and (known is None or paths or action != "check"):
+        raise click.UsageError("--write-baseline needs --baseline FILE, and goes with neither PATHS nor a repair")
+    if counts and (action == "diff" or output_format not in ("text", "json")):
+        raise click.UsageError("--statistics goes with --output-format text or json, and not with --diff")
+    if action == "diff" and output_format == "text":
+        output_format = "diff"
+    given = paths
     with errors():
-        from buildfix import baseline, check
-        from buildfix.policy import Policy
-        from buildfix.reports import statistics
-
-        if write_baseline and (known is None or paths or action != "check"):
-            raise click.UsageError("--write-baseline needs --baseline FILE, and goes with neither PATHS nor a repair")
-        if counts and (action == "diff" or output_format not in statistics.FORMATS):
-            raise click.UsageError("--statistics goes with --output-format text or json, and not with --diff")
-        if action == "diff" and output_format == "text":
-            output_format = "diff"
-        given = paths
         if paths_from is not None:
             paths = (*paths, *_read_paths(paths_from))
             if not paths:
                 return  # a list of nothing is not everything
         base = base_of(root, paths)
-        policy = Policy(
-            unsafe=unsafe_fixes,
-            add_only=add_only,
-            only_under=tuple(check.relative(base, path) for path in only_under),
-            known=baseline.read(known) if known and not write_baseline else frozenset(),
-        )
-        options = check.Options(
-            jobs=jobs,
-            policy=policy,
-            since=since,
-            select=_codes("--select", select),
-            ignore=_codes("--ignore", ignore),
-            parts=output_format in reports.IN_PARTS,
-        )
-        with progress_bar() as progress:
-            result = check.check(base, paths, options, progress)
-        if known and write_baseline:
-            keys = baseline.keys(result.findings)
-            baseline.save(known, keys)
-            click.echo(f"{known}: {baseline.count(len(keys))}")
-            return
-        if action == "apply":
-            result = check.apply(base, result)
-        again = _again(click.get_current_context(), given)
-    emit(statistics.render(result, output_format) if counts else _report(result, output_format, base, again))
-    sys.exit(CLEAN if output_format in reports.ALWAYS_ZERO else status(result, action))
+        view = View(base, wants_color(sys.stdout), wants_links(sys.stdout), _again(click.get_current_context(), given))
+        shelf = None
+        if cache and action != "apply" and not write_baseline and not since:
+            shelf = kept.Shelf(base, _words(click.get_current_context(), base, paths, known, view))
+        report = shelf.find() if shelf else None
+        if report is None:
+            from buildfix import baseline, check
+            from buildfix.policy import Policy
+            from buildfix.reports import statistics
+
+            policy = Policy(
+                unsafe=unsafe_fixes,
+                add_only=add_only,
+                only_under=tuple(relative(base, path) for path in only_under),
+                known=baseline.read(known) if known and not write_baseline else frozenset(),
+            )
+            options = check.Options(
+                jobs=jobs,
+                policy=policy,
+                since=since,
+                select=_codes("--select", select),
+                ignore=_codes("--ignore", ignore),
+                parts=output_format in reports.IN_PARTS,
+            )
+            with progress_bar() as progress, disk.recording() as read:
+                seen, rerun = check.look(base, paths, options, progress)
+                result = check.judge(seen, rerun)
+                basis = check.basis(seen, rerun, read) if shelf else None
+            if known and write_baseline:
+                keys = baseline.keys(result.findings)
+                baseline.save(known, keys)
+                click.echo(f"{known}: {baseline.count(len(keys))}")
+                return
+            if action == "apply":
+                result = check.apply(base, result)
+            text = statistics.render(result, output_format) if counts else reports.render(output_format, result, view)
+            report = kept.Report(text, CLEAN if output_format in reports.ALWAYS_ZERO else status(result, action))
+            if shelf and basis:
+                shelf.keep(report, basis)
+    emit(report.text)
+    sys.exit(report.status)
+
+
+def _words(
+    context: click.Context, base: Path, paths: tuple[Path, ...], known: Path | None, view: View
+) -> dict[str, object]:
+    """All of a command line that has a say in what is printed."""
+    given = {key: str(value) for key, value in context.params.items() if key not in ("jobs", "cache", "root")}
+    places = [os.path.relpath(os.path.realpath(path), base) for path in (*paths, *context.params["only_under"])]
+    return given | {
+        "places": places,
+        "baseline": known.read_text("utf-8", "replace") if known and known.is_file() else "",
+        "view": (view.color, view.links, view.command),
+    }
 
 
 def _again(context: click.Context, paths: tuple[Path, ...]) -> tuple[str, ...] | None:
@@ -166,12 +194,10 @@ def _codes(option: str, words: tuple[str, ...]) -> frozenset[Code]:
 
 def _read_paths(file: Path) -> Iterator[Path]:
     """The paths in a file; those that are not there any more were deleted by the change that it lists."""
-    from buildfix import check
-
     try:
         data = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
     except OSError as error:
-        raise check.PathError(f"{file}: cannot be read: {error.strerror}") from error
+        raise PathError(f"{file}: cannot be read: {error.strerror}") from error
     return (path for line in os.fsdecode(data).splitlines() if line and os.path.lexists(path := Path(line)))
 
 
@@ -185,9 +211,3 @@ def status(result: Result, action: str) -> int:
         return FINDINGS if result.changes else CLEAN
     remain = [f for f in result.findings if f.fails and not (result.applied and f.fix)]
     return FINDINGS if remain else CLEAN
-
-
-def _report(result: Result, output_format: str, root: Path, command: tuple[str, ...] | None) -> bytes:
-    from buildfix.reports.view import View, wants_color, wants_links
-
-    return reports.render(output_format, result, View(root, wants_color(sys.stdout), wants_links(sys.stdout), command))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from buildfix import roots
 from buildfix.cli.shared import base_of, emit, errors, progress_bar, root_option, stop
 
 
@@ -24,9 +25,9 @@ def init(root: Path | None, force: bool, only_print: bool) -> None:
 
         base = base_of(root, ())
         settings = config.Config() if force else config.load(base)
-        file = base / config.FILE_NAMES[0]
+        file = base / roots.CONFIG_FILES[0]
         space = workspace.read(base, settings)
-        old = next((base / name for name in config.FILE_NAMES if (base / name).exists()), None)
+        old = next((base / name for name in roots.CONFIG_FILES if (base / name).exists()), None)
         if old is not None and not (force or only_print):
             stop(f"{old}: is there already; --force replaces it, --print only prints")
         with progress_bar() as progress:

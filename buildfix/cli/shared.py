@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from buildfix.roots import PathError, WorkspaceError, find_root, relative
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -27,12 +29,10 @@ jobs_option = click.option(
 
 def base_of(root: Path | None, paths: tuple[Path, ...]) -> Path:
     """The root that was named, or that of the first path or of the current folder."""
-    from buildfix import check, workspace
-
     start = paths[0] if paths else Path.cwd()
     if root is None and not start.exists():
-        raise check.PathError(f"{start}: no such file or folder")
-    return (root if root is not None else workspace.find_root(start.absolute())).resolve()
+        raise PathError(f"{start}: no such file or folder")
+    return (root if root is not None else find_root(start.absolute())).resolve()
 
 
 @contextmanager
@@ -40,34 +40,37 @@ def errors() -> Iterator[None]:
     """Every error that can be foreseen ends with one line for people and a status of its own; the rest is a fault."""
     import gc
 
-    from buildfix import asked, baseline, check, config, engine, workspace, write
-    from buildfix import since as changes
-
     gc.disable()  # one run builds a few large values that all live to its end; collecting them only costs time
     try:
         yield
     except click.UsageError:
         raise
-    except (
-        baseline.BaselineError,
-        changes.SinceError,
-        config.ConfigError,
-        workspace.WorkspaceError,
-        check.PathError,
-        engine.RequestError,
-    ) as error:
+    except (PathError, WorkspaceError) as error:
         stop(str(error))
-    except asked.UnknownError as error:
-        stop(str(error), INCOMPLETE if error.incomplete else USAGE)
-    except (engine.EngineError, write.WriteError) as error:
-        stop(str(error), INCOMPLETE)
     except KeyboardInterrupt:
         stop("interrupted; nothing was written", 130)
     except Exception as error:
+        code = _foreseen(error)
+        if code is not None:
+            stop(str(error), code)
         if os.environ.get("BUILDFIX_DEBUG"):
             raise
         where = "set BUILDFIX_DEBUG=1 to see where, and please report it"
         stop(f"this is a fault of buildfix: {type(error).__name__}: {error}; {where}; nothing was written", INCOMPLETE)
+
+
+def _foreseen(error: Exception) -> int | None:
+    """The exit status of an error whose message is for people; None for any other."""
+    from buildfix import asked, baseline, config, engine, since, write
+
+    match error:
+        case baseline.BaselineError() | since.SinceError() | config.ConfigError() | engine.RequestError():
+            return USAGE
+        case asked.UnknownError():
+            return INCOMPLETE if error.incomplete else USAGE
+        case engine.EngineError() | write.WriteError():
+            return INCOMPLETE
+    return None
 
 
 def here_of(base: Path) -> str:
@@ -78,16 +81,12 @@ def here_of(base: Path) -> str:
 
 def file_of(base: Path, text: str) -> str | None:
     """The file that a word names, relative to the root; None if it names none."""
-    from buildfix import check
-
-    return check.relative(base, Path(text)) if os.path.isfile(text) else None
+    return relative(base, Path(text)) if os.path.isfile(text) else None
 
 
 def folder_of(base: Path, text: str) -> str | None:
     """The folder that a word names, relative to the root; None if it names none."""
-    from buildfix import check
-
-    return check.relative(base, Path(text)) if os.path.isdir(text) else None
+    return relative(base, Path(text)) if os.path.isdir(text) else None
 
 
 def emit(content: bytes) -> None:

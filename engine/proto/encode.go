@@ -103,6 +103,15 @@ func Stat(name string, milliseconds int64, count int) []byte {
 	return append(dst, "}\n"...)
 }
 
+// Fingerprint is a `fingerprint` record: what the tree is now, and when anything in it last changed.
+func Fingerprint(value string, newest, now int64) []byte {
+	dst := append([]byte(nil), `{"t":"fingerprint"`...)
+	dst = AppendField(dst, "value", value)
+	dst = AppendInt(dst, "newest", newest)
+	dst = AppendInt(dst, "now", now)
+	return append(dst, "}\n"...)
+}
+
 // Done is the last record of a stream.
 func Done(peakMB int64) []byte {
 	dst := append([]byte(nil), `{"t":"done"`...)

@@ -20,12 +20,12 @@ func TestAppendString(t *testing.T) {
 
 func TestReadRequestRefuses(t *testing.T) {
 	root, _ := json.Marshal(t.TempDir())
-	good := `{"version":2,"root":` + string(root) + `,"dialect":"buck","cells":[{"name":"root","path":"","build_files":["BUCK"]}]}`
+	good := `{"version":3,"root":` + string(root) + `,"dialect":"buck","cells":[{"name":"root","path":"","build_files":["BUCK"]}]}`
 	if _, err := ReadRequest(strings.NewReader(good)); err != nil {
 		t.Fatal(err)
 	}
 	for from, to := range map[string]string{
-		`"version":2`:    `"version":1`,
+		`"version":3`:    `"version":1`,
 		`"buck"`:         `"make"`,
 		`"path":""`:      `"path":"../x"`,
 		`"name":"root"`:  `"nmae":"root"`,
@@ -35,8 +35,8 @@ func TestReadRequestRefuses(t *testing.T) {
 		`"dialect":`:     `"overlay":{"./a":""},"dialect":`,
 		`"cells"`:        `"aliases":{"a":"b"},"cells"`,
 		`}]}`:            `}]} {}`,
-		`"version":2,`:   `"version":2,"do":["guess"],`,
-		`"version":2,"r`: `"version":2,"jobs":-1,"r`,
+		`"version":3,`:   `"version":3,"do":["guess"],`,
+		`"version":3,"r`: `"version":3,"jobs":-1,"r`,
 	} {
 		if _, err := ReadRequest(strings.NewReader(strings.Replace(good, from, to, 1))); err == nil {
 			t.Errorf("%s is accepted", to)

@@ -15,7 +15,7 @@ import (
 )
 
 // Version is the protocol version that this engine speaks.
-const Version = 2
+const Version = 3
 
 // Request is what one run of the engine is asked to do.
 type Request struct {
@@ -148,8 +148,8 @@ func (req *Request) check() error {
 		}
 	}
 	for _, word := range req.Do {
-		if word != "evaluate" && word != "scan" {
-			return fmt.Errorf("do: %q is neither \"evaluate\" nor \"scan\"", word)
+		if word != "evaluate" && word != "scan" && word != "fingerprint" {
+			return fmt.Errorf("do: %q is neither \"evaluate\", \"scan\" nor \"fingerprint\"", word)
 		}
 	}
 	if l := req.Limits; l.Depth < 0 || l.MemoryMB < 0 || l.PackageSeconds < 0 || l.FileBytes < 0 || req.Jobs < 0 {
@@ -193,7 +193,7 @@ func (req *Request) fillDefaults() {
 	}
 }
 
-// Wants reports whether the request asks for the given piece of work ("evaluate" or "scan").
+// Wants reports whether the request asks for the given piece of work ("evaluate", "scan" or "fingerprint").
 func (req *Request) Wants(what string) bool {
 	for _, word := range req.Do {
 		if word == what {

@@ -27,6 +27,7 @@ type Dir struct {
 	BuildFile string // its name, or "" where the folder is no package
 
 	links   map[string]bool // the files that are symlinks
+	digest  digest          // of all entries, where a fingerprint is wanted
 	globbed sync.Once
 	owned   []string // the package's files, see Tree.owned
 }
@@ -51,6 +52,7 @@ type Tree struct {
 	fileBytes int64
 	dirs      map[string]*Dir
 	paths     []string // of all folders, sorted
+	stats     bool     // whether a fingerprint is wanted
 }
 
 // New walks the tree that the request names.
@@ -59,7 +61,8 @@ func New(req *proto.Request) (*Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Tree{Root: root, overlay: req.Overlay, fileBytes: req.Limits.FileBytes, dirs: map[string]*Dir{}}
+	t := &Tree{Root: root, overlay: req.Overlay, fileBytes: req.Limits.FileBytes, dirs: map[string]*Dir{},
+		stats: req.Wants("fingerprint")}
 	for _, pattern := range req.Ignore {
 		if err := t.ignore.add(pattern, false); err != nil {
 			return nil, err
@@ -131,6 +134,9 @@ func (t *Tree) list(dirPath string) (*Dir, []Problem) {
 		full := join(dirPath, name)
 		if t.ignored(full) {
 			continue
+		}
+		if t.stats {
+			dir.digest.add(filepath.Join(t.Root, dirPath), entry)
 		}
 		if !utf8.ValidString(name) {
 			problems = append(problems, Problem{full, "read", "the file name is not UTF-8"})
