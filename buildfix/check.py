@@ -34,6 +34,7 @@ from buildfix import (
     modules,
     parts,
     proof,
+    records,
     since,
     thirdparty,
     uses,
@@ -44,7 +45,7 @@ from buildfix import (
 from buildfix import config as configuration
 from buildfix.config import Config, ImportRoot
 from buildfix.directives import Directives
-from buildfix.engine import Facts, Mode, Package, Progress, Request, Symbols
+from buildfix.engine import Facts, Mode, Package, Progress, Request, Shard, Symbols
 from buildfix.findings import Code, Finding, Result, Summary
 from buildfix.knowledge import Knowledge
 from buildfix.labels import Label
@@ -66,12 +67,14 @@ from buildfix.workspace import Workspace
 class Options:
     """What a run is asked to do. `paths` are relative to the root, () means everything; so does `since`, a git
     revision, if it is "". `select` are the only findings to look for, () for the usual ones, less those of `ignore`.
-    `parts` asks for the repair in parts, too (Result.repairs)."""
+    `parts` asks for the repair in parts, too (Result.repairs). `records` are files with the facts of an earlier run
+    (records.py), to be judged instead of what the engine would state now."""
 
     paths: tuple[str, ...] = ()
     jobs: int = 0
     policy: Policy = DEFAULT
     since: str = ""
+    records: tuple[Path, ...] = ()
     select: frozenset[Code] = frozenset()
     ignore: frozenset[Code] = frozenset()
     parts: bool = False
@@ -209,9 +212,24 @@ def _symbols(space: Workspace) -> tuple[Symbols, ...]:
 
 def load(space: Workspace, config: Config, options: Options, progress: Progress | None = None) -> Knowledge:
     """Run the engine over the repository and put everything in order."""
-    facts = engine.run(request(space, config, options), progress)
+    asked = request(space, config, options)
+    facts = records.read(options.records, asked) if options.records else engine.run(asked, progress)
     distributions = manifests.read(space.root, {package.path for package in facts.packages})
     return know(facts, space, config, options, distributions)
+
+
+def emit(
+    root: Path,
+    shard: tuple[int, int],
+    file: Path,
+    options: Options | None = None,
+    progress: Progress | None = None,
+) -> None:
+    """Write the facts of a part (which, of how many, from 0) of the repository at `root` to a file. Raises what `check`
+    does, and WriteError."""
+    config = configuration.load(root)
+    asked = request(workspace.read(root, config), config, options or Options())
+    records.emit(asked, Shard(*shard), file, progress)
 
 
 def know(

@@ -191,9 +191,11 @@ class Walk(msgspec.Struct, frozen=True, tag="walk", tag_field="t"):
 
 
 class Fingerprint(msgspec.Struct, frozen=True, tag="fingerprint", tag_field="t"):
-    """What the tree is; when anything in it last changed, and when it was walked, in nanoseconds since 1970."""
+    """What the tree is, and its outline (names and sizes of Python and build files); when anything in it last changed,
+    and when it was walked, in nanoseconds since 1970."""
 
     value: str = ""
+    shape: str = ""
     newest: int = 0
     now: int = 0
 
@@ -250,6 +252,13 @@ class Limits(msgspec.Struct, frozen=True, omit_defaults=True):
     file_bytes: int = 0
 
 
+class Shard(msgspec.Struct, frozen=True):
+    """One of several parts of a tree, from 0; `count` 0 is all of it."""
+
+    index: int = 0
+    count: int = 0
+
+
 class Request(msgspec.Struct, frozen=True):
     """The one request of a run; docs/protocol.md describes each field."""
 
@@ -263,6 +272,7 @@ class Request(msgspec.Struct, frozen=True):
     overlay: Mapping[str, str] = {}
     do: tuple[str, ...] = ("evaluate", "scan", "fingerprint")
     packages: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
+    shard: Shard = Shard()
     ignore: tuple[str, ...] = ()
     marker_words: tuple[str, ...] = ()
     callee_words: tuple[str, ...] = ()
@@ -296,6 +306,11 @@ def run(request: Request, progress: Progress | None = None) -> Facts:
     Raises RequestError if the engine refuses the request, EngineError if it cannot be started, fails, or ends its
     stream early.
     """
+    return facts_of(stream(request, progress))
+
+
+def stream(request: Request, progress: Progress | None = None) -> bytes:
+    """Run the engine once and return its records as it sends them. Raises what `run` does."""
     binary = engine_path()
     try:
         process = subprocess.Popen([str(binary)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -318,12 +333,23 @@ def run(request: Request, progress: Progress | None = None) -> Facts:
             process.kill()
             raise
         reader.join()
-    facts, done = _collect(_decode(data, log))
     if status == 2:
         raise RequestError("; ".join(log[-5:]) or "the engine refuses the request")
-    if status != 0 or not done:
+    if status != 0:
         said = "; ".join(log[-5:]) or "no message"
         raise EngineError(f"the engine stopped before it was done (exit status {status}): {said}")
+    return data
+
+
+def facts_of(data: bytes) -> Facts:
+    """The facts in a stream of records. Raises EngineError if it is torn, or no such stream."""
+    try:
+        records = msgspec.json.Decoder(Record).decode_lines(data)
+    except msgspec.DecodeError as error:
+        raise EngineError(f"the engine's records cannot be read: {error}") from error
+    facts, done = _collect(records)
+    if not done:
+        raise EngineError("the engine's records end before it was done")
     return facts
 
 
@@ -337,13 +363,6 @@ def _read_log(process: subprocess.Popen[bytes], log: list[str], progress: Progre
                 progress(words[1], int(words[2]), int(words[3]))
         else:
             log.append(line)
-
-
-def _decode(data: bytes, log: Sequence[str]) -> list[Record]:
-    try:
-        return msgspec.json.Decoder(Record).decode_lines(data)
-    except msgspec.DecodeError as error:
-        raise EngineError(f"the engine's records cannot be read: {error}; {'; '.join(log[-5:])}") from error
 
 
 def _collect(records: Sequence[Record]) -> tuple[Facts, bool]:

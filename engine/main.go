@@ -49,8 +49,8 @@ func run(in io.Reader, out io.Writer) error {
 	}
 	w.stat("walk", start, tree.Count())
 	if req.Wants("fingerprint") {
-		value, newest := tree.Fingerprint()
-		w.write(proto.Fingerprint(value, newest, start.UnixNano()))
+		value, shape, newest := tree.Fingerprint()
+		w.write(proto.Fingerprint(value, shape, newest, start.UnixNano()))
 	}
 
 	sources := startScan(req, tree, jobs)

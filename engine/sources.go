@@ -30,7 +30,7 @@ func startScan(req *proto.Request, tree *walk.Tree, jobs int) *sources {
 	if !req.Wants("scan") {
 		return nil
 	}
-	paths := tree.Sources()
+	paths := tree.Sources(req.Shard)
 	s := &sources{start: time.Now(), records: make([]chan []byte, len(paths))}
 	s.room = sync.NewCond(&s.mu)
 	for i := range s.records {

@@ -20,6 +20,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "graph": "questions",
         "index": "questions",
         "explain": "questions",
+        "merge": "questions",
         "init": "init",
         "comment": "comment",
         "completion": "completion",

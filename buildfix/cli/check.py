@@ -61,6 +61,13 @@ _ONLY_HERE = frozenset(("action", "output_format", "counts", "cache", "jobs", "w
     help="Keep quiet about the findings in FILE.",
 )
 @click.option("--write-baseline", is_flag=True, help="Write all findings to the file that --baseline names.")
+@click.option(
+    "--records",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Judge what `buildfix index --emit` wrote to FILE; all parts must be given.",
+)
 @click.option("--since", default="", metavar="REV", help="Look only at what differs from REV, a git revision.")
 @root_option
 @click.option(
@@ -84,6 +91,7 @@ def check(
     only_under: tuple[Path, ...],
     known: Path | None,
     write_baseline: bool,
+    records: tuple[Path, ...],
     since: str,
     root: Path | None,
     output_format: str,
@@ -118,7 +126,7 @@ def check(
         base = base_of(root, paths)
         view = View(base, wants_color(sys.stdout), wants_links(sys.stdout), _again(click.get_current_context(), given))
         shelf = None
-        if cache and action != "apply" and not write_baseline and not since:
+        if cache and action != "apply" and not (write_baseline or since or records):
             shelf = kept.Shelf(base, _words(click.get_current_context(), base, paths, known, view))
         report = shelf.find() if shelf else None
         if report is None:
@@ -136,6 +144,7 @@ def check(
                 jobs=jobs,
                 policy=policy,
                 since=since,
+                records=records,
                 select=_codes("--select", select),
                 ignore=_codes("--ignore", ignore),
                 parts=output_format in reports.IN_PARTS,

@@ -86,13 +86,26 @@ def why(target: str, dep_or_module: str, root: Path | None, output_format: str, 
 @click.command(short_help="Who provides a module.")
 @click.argument("modules", nargs=-1)
 @click.option("--for", "user", metavar="TARGET", help="Which provider a dep of TARGET would name, and why that one.")
+@click.option(
+    "--emit", "file", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write the facts to FILE."
+)
+@click.option("--shard", metavar="K/N", help="With --emit: only those of the K-th of N parts of the tree.")
 @root_option
 @format_option
 @jobs_option
-def index(modules: tuple[str, ...], user: str | None, root: Path | None, output_format: str, jobs: int) -> None:
+def index(
+    modules: tuple[str, ...],
+    user: str | None,
+    file: Path | None,
+    shard: str | None,
+    root: Path | None,
+    output_format: str,
+    jobs: int,
+) -> None:
     """Say who provides MODULES, and which of several a missing dep would name.
 
-    Without MODULES every module of the repository is listed with its target, one on a line.
+    Without MODULES every module of the repository is listed with its target, one on a line. With --emit nothing is
+    judged: FILE gets what `buildfix check --records FILE` judges later, be it on another machine (docs/scale.md).
 
     \b
     Exit status: 0 answered
@@ -105,6 +118,14 @@ def index(modules: tuple[str, ...], user: str | None, root: Path | None, output_
         from buildfix.reports import answers
 
         base = base_of(root, ())
+        if file is not None:
+            if modules or user:
+                raise click.UsageError("--emit goes with neither MODULES nor --for")
+            with progress_bar() as progress:
+                check.emit(base, _shard(shard), file, check.Options(jobs=jobs), progress)
+            return
+        if shard is not None:
+            raise click.UsageError("--shard goes with --emit")
         with progress_bar() as progress:
             known, _ = check.look(base, (), check.Options(jobs=jobs), progress)
         if not modules and output_format == "text":
@@ -117,6 +138,37 @@ def index(modules: tuple[str, ...], user: str | None, root: Path | None, output_
         render = answers.index_json if output_format == "json" else answers.index_text
         emit(render(found).encode("utf-8", "surrogateescape"))
         sys.exit(INCOMPLETE if any(one.incomplete for one in found) else CLEAN)
+
+
+def _shard(text: str | None) -> tuple[int, int]:
+    """(which, of how many), from 0, of `K/N`."""
+    try:
+        which, _, count = (text or "1/1").partition("/")
+        found = int(which) - 1, int(count)
+    except ValueError:
+        found = 0, 0
+    if not 0 <= found[0] < found[1]:
+        raise click.BadParameter(f"{text!r} is not K/N, the K-th of N parts", param_hint="--shard")
+    return found
+
+
+@click.command(short_help="Join record files.")
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--output", required=True, type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="The joined file."
+)
+def merge(files: tuple[Path, ...], output: Path) -> None:
+    """Join record FILES, which `buildfix index --emit` made of parts of one tree, into one.
+
+    \b
+    Exit status: 0 joined
+                 2 they do not belong together
+    """
+    with errors():
+        from buildfix import records
+
+        header = records.merge(files, output)
+        click.echo(f"{output}: {len(header.shards)} of {header.count} parts")
 
 
 @click.command(short_help="Draw the graph around a target.")

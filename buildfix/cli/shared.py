@@ -61,10 +61,12 @@ def errors() -> Iterator[None]:
 
 def _foreseen(error: Exception) -> int | None:
     """The exit status of an error whose message is for people; None for any other."""
-    from buildfix import asked, baseline, config, engine, since, write
+    from buildfix import asked, baseline, config, engine, records, since, write
 
     match error:
         case baseline.BaselineError() | since.SinceError() | config.ConfigError() | engine.RequestError():
+            return USAGE
+        case records.RecordsError():
             return USAGE
         case asked.UnknownError():
             return INCOMPLETE if error.incomplete else USAGE

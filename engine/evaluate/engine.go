@@ -58,7 +58,7 @@ func New(req *proto.Request, tree *walk.Tree, jobs int, log func(format string, 
 		limits: req.Limits, jobs: jobs, log: log, files: map[string]*sourceFile{},
 		watch: newWatchdog(req.Limits.MemoryMB),
 	}
-	e.choosePackages(req.Packages)
+	e.choosePackages(req.Packages, req.Shard)
 	for _, m := range req.Modes {
 		implicit := e.implicitImports(m.Config["buildfile.package_includes"])
 		e.modes = append(e.modes, &mode{Mode: m, implicit: implicit, modules: map[*sourceFile]*module{},
@@ -77,9 +77,13 @@ func New(req *proto.Request, tree *walk.Tree, jobs int, log func(format string, 
 }
 
 // choosePackages lists the packages to evaluate. One that was asked for and does not exist has no build file.
-func (e *Engine) choosePackages(wanted []string) {
+func (e *Engine) choosePackages(wanted []string, shard proto.Shard) {
 	if wanted == nil {
-		e.packages = e.tree.Packages()
+		for _, dir := range e.tree.Packages() {
+			if shard.Has(dir.Path) {
+				e.packages = append(e.packages, dir)
+			}
+		}
 		return
 	}
 	wanted = slices.Clone(wanted)

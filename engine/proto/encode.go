@@ -104,9 +104,10 @@ func Stat(name string, milliseconds int64, count int) []byte {
 }
 
 // Fingerprint is a `fingerprint` record: what the tree is now, and when anything in it last changed.
-func Fingerprint(value string, newest, now int64) []byte {
+func Fingerprint(value, shape string, newest, now int64) []byte {
 	dst := append([]byte(nil), `{"t":"fingerprint"`...)
 	dst = AppendField(dst, "value", value)
+	dst = AppendField(dst, "shape", shape)
 	dst = AppendInt(dst, "newest", newest)
 	dst = AppendInt(dst, "now", now)
 	return append(dst, "}\n"...)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"os"
 	"path/filepath"
@@ -30,6 +31,7 @@ type Request struct {
 	Overlay            map[string]string `json:"overlay"`
 	Do                 []string          `json:"do"`
 	Packages           []string          `json:"packages"`
+	Shard              Shard             `json:"shard"`
 	Ignore             []string          `json:"ignore"`
 	MarkerWords        []string          `json:"marker_words"`
 	CalleeWords        []string          `json:"callee_words"`
@@ -58,6 +60,22 @@ type Symbols struct {
 	Path    string   `json:"path"`
 	Text    string   `json:"text"`
 	Modules []string `json:"modules"`
+}
+
+// Shard is one of several parts of a tree: of its folders every Count-th, beginning with Index. Count 0 is all of it.
+type Shard struct {
+	Index int `json:"index"`
+	Count int `json:"count"`
+}
+
+// Has reports whether a folder belongs to the part.
+func (s Shard) Has(folder string) bool {
+	if s.Count == 0 {
+		return true
+	}
+	hash := fnv.New32a()
+	_, _ = io.WriteString(hash, folder)
+	return int(hash.Sum32()%uint32(s.Count)) == s.Index
 }
 
 // Limits is what one package may cost.
@@ -141,6 +159,9 @@ func (req *Request) check() error {
 		if err := checkPath("packages", path, true); err != nil {
 			return err
 		}
+	}
+	if s := req.Shard; s.Count < 0 || s.Index < 0 || (s.Count > 0 && s.Index >= s.Count) || (s.Count == 0 && s.Index > 0) {
+		return fmt.Errorf("shard: %d of %d is no part", s.Index, s.Count)
 	}
 	for _, symbols := range req.Symbols {
 		if symbols.Path == "" {

@@ -7,34 +7,50 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 )
 
 // A digest is what a folder's entries are now: a hash of their names and of what the system says of each file, and when
 // the newest of them changed.
 type digest struct {
-	entries [][]byte
+	entries []entry
 	newest  int64
+}
+
+// An entry is a name with what the system says of it. The first `shape` bytes, if there are any, are part of the tree's
+// outline, and the same wherever the tree is copied to.
+type entry struct {
+	record []byte
+	shape  int
 }
 
 // add takes down one entry. A file that is changed, or replaced by another, is another entry: its size, its times or its
 // inode differ, whatever was done to make it look the same.
-func (d *digest) add(folder string, entry fs.DirEntry) {
-	record := append([]byte(entry.Name()), 0, byte(entry.Type()>>24))
-	if !entry.IsDir() {
-		if info, err := entry.Info(); err == nil {
-			record = d.stat(record, info)
-		}
-		if entry.Type()&fs.ModeSymlink != 0 {
-			full := filepath.Join(folder, entry.Name())
-			target, _ := os.Readlink(full)
-			record = append(record, target...)
-			if info, err := os.Stat(full); err == nil {
-				record = d.stat(append(record, 0), info)
-			}
+func (d *digest) add(folder string, found fs.DirEntry, buildFiles []string) {
+	record := append([]byte(found.Name()), 0, byte(found.Type()>>24))
+	info, err := found.Info()
+	if err == nil && found.Type().IsRegular() {
+		record = binary.LittleEndian.AppendUint64(record, uint64(info.Size()))
+	}
+	full := filepath.Join(folder, found.Name())
+	if found.Type()&fs.ModeSymlink != 0 {
+		target, _ := os.Readlink(full)
+		record = append(record, target...)
+	}
+	shape := 0
+	if outlines(found.Name(), buildFiles) {
+		shape = len(record)
+	}
+	if err == nil && !found.IsDir() {
+		record = d.stat(record, info)
+	}
+	if found.Type()&fs.ModeSymlink != 0 {
+		if info, err := os.Stat(full); err == nil {
+			record = d.stat(append(record, 0), info)
 		}
 	}
-	d.entries = append(d.entries, record)
+	d.entries = append(d.entries, entry{record, shape})
 }
 
 func (d *digest) stat(record []byte, info fs.FileInfo) []byte {
@@ -47,20 +63,33 @@ func (d *digest) stat(record []byte, info fs.FileInfo) []byte {
 	return record
 }
 
-// Fingerprint returns a text that changes with any file or folder of the tree, and the time, in nanoseconds since 1970,
-// at which the newest of these changed.
-func (t *Tree) Fingerprint() (value string, newest int64) {
-	hash := sha256.New()
+// outlines reports whether a file is one that is evaluated or scanned.
+func outlines(name string, buildFiles []string) bool {
+	switch filepath.Ext(name) {
+	case ".py", ".pyi", ".bzl", ".scl":
+		return true
+	}
+	return name == "PACKAGE" || name == "BUCK_TREE" || slices.Contains(buildFiles, name)
+}
+
+// Fingerprint returns a text that changes with any file or folder of the tree; one that changes with the names and sizes
+// of Python and build files only, and is the same for a copy of it; and the time, in nanoseconds since 1970, at which the newest file changed.
+func (t *Tree) Fingerprint() (value, shape string, newest int64) {
+	all, outline := sha256.New(), sha256.New()
 	for _, path := range t.paths {
 		d := &t.dirs[path].digest
-		sort.Slice(d.entries, func(i, j int) bool { return string(d.entries[i]) < string(d.entries[j]) })
-		feed(hash, []byte(path))
-		for _, entry := range d.entries {
-			feed(hash, entry)
+		sort.Slice(d.entries, func(i, j int) bool { return string(d.entries[i].record) < string(d.entries[j].record) })
+		feed(all, []byte(path))
+		feed(outline, []byte(path))
+		for _, one := range d.entries {
+			feed(all, one.record)
+			if one.shape > 0 {
+				feed(outline, one.record[:one.shape])
+			}
 		}
 		newest = max(newest, d.newest)
 	}
-	return hex.EncodeToString(hash.Sum(nil)), newest
+	return hex.EncodeToString(all.Sum(nil)), hex.EncodeToString(outline.Sum(nil)), newest
 }
 
 // feed adds a text with its length, so that no two sequences of texts look the same.

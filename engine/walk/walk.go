@@ -136,7 +136,7 @@ func (t *Tree) list(dirPath string) (*Dir, []Problem) {
 			continue
 		}
 		if t.stats {
-			dir.digest.add(filepath.Join(t.Root, dirPath), entry)
+			dir.digest.add(filepath.Join(t.Root, dirPath), entry, dir.Cell.BuildFiles)
 		}
 		if !utf8.ValidString(name) {
 			problems = append(problems, Problem{full, "read", "the file name is not UTF-8"})
@@ -308,10 +308,13 @@ func (t *Tree) Packages() []*Dir {
 	return packages
 }
 
-// Sources returns the paths of all .py and .pyi files, sorted.
-func (t *Tree) Sources() []string {
+// Sources returns the paths of all .py and .pyi files in the folders of a part of the tree, sorted.
+func (t *Tree) Sources(shard proto.Shard) []string {
 	var sources []string
 	for _, p := range t.paths {
+		if !shard.Has(p) {
+			continue
+		}
 		for _, name := range t.dirs[p].Files {
 			if strings.HasSuffix(name, ".py") || strings.HasSuffix(name, ".pyi") {
 				sources = append(sources, join(p, name))

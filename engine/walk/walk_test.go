@@ -115,7 +115,7 @@ func TestTree(t *testing.T) {
 		packages = append(packages, dir.Cell.Name+" "+dir.Path+" "+dir.BuildFile)
 	}
 	equal(t, packages, []string{"root  BUCK", "cell cell BUILD", "root new BUCK", "root pkg TARGETS"})
-	equal(t, tree.Sources(), []string{"a.py", "cell/x/vendor/g.py", "lib/b.py", "lib/deep/c.pyi", "link.py", "pkg/d.py"})
+	equal(t, tree.Sources(proto.Shard{}), []string{"a.py", "cell/x/vendor/g.py", "lib/b.py", "lib/deep/c.pyi", "link.py", "pkg/d.py"})
 	var problems []string
 	for _, p := range tree.Problems {
 		problems = append(problems, p.Path+" "+p.Kind)
