@@ -17,7 +17,7 @@ help:
 	@echo 'make lint    ruff, mypy, gofmt, go vet'
 	@echo 'make fmt     format Python and Go'
 	@echo 'make docs    write docs/findings.md, its examples and the pictures anew'
-	@echo 'make bench   time and memory of a check, beside reading the files (BENCH=path)'
+	@echo 'make bench   time and memory of whole runs, beside yardsticks (BENCH="path ..." FILES=1000,25000)'
 	@echo 'make clean   remove everything that make built'
 
 # The tests compare with the real buildifier; the Go module proxy has it wherever Go is.
@@ -114,13 +114,14 @@ fmt: $(STAMP)
 
 .PHONY: docs
 docs: $(STAMP) $(BROWSER)
-	$(BIN)/python -m pytest -q tests/test_explain.py tests/test_demo.py --update-fixtures
+	$(BIN)/python -m pytest -q tests/test_explain.py tests/test_demo.py tests/test_completion.py --update-fixtures
 	$(BIN)/python docs/images/make.py
 
-BENCH ?= .
+BENCH ?=
+FILES ?= 1000,25000
 .PHONY: bench
 bench: $(STAMP)
-	$(BIN)/python benchmarks/bench.py $(BENCH)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python benchmarks/bench.py $(BENCH) --files "$(FILES)"
 
 .PHONY: clean
 clean:

@@ -45,7 +45,7 @@ from buildfix import (
 from buildfix import config as configuration
 from buildfix.config import Config, ImportRoot
 from buildfix.directives import Directives
-from buildfix.engine import Facts, Mode, Package, Progress, Request, Shard, Symbols
+from buildfix.engine import Cache, Facts, Mode, Package, Progress, Request, Shard, Symbols
 from buildfix.findings import Code, Finding, Result, Summary
 from buildfix.knowledge import Knowledge
 from buildfix.labels import Label
@@ -68,13 +68,15 @@ class Options:
     """What a run is asked to do. `paths` are relative to the root, () means everything; so does `since`, a git
     revision, if it is "". `select` are the only findings to look for, () for the usual ones, less those of `ignore`.
     `parts` asks for the repair in parts, too (Result.repairs). `records` are files with the facts of an earlier run
-    (records.py), to be judged instead of what the engine would state now."""
+    (records.py), to be judged instead of what the engine would state now; `cache` says whether what was seen of the
+    sources may be kept for the next run."""
 
     paths: tuple[str, ...] = ()
     jobs: int = 0
     policy: Policy = DEFAULT
     since: str = ""
     records: tuple[Path, ...] = ()
+    cache: bool = False
     select: frozenset[Code] = frozenset()
     ignore: frozenset[Code] = frozenset()
     parts: bool = False
@@ -182,6 +184,7 @@ def request(
         overlay=overlay or {},
         do=("evaluate",) if overlay is not None else ("evaluate", "scan", "fingerprint"),
         packages=tuple(sorted(packages)) if overlay is not None else UNSET,
+        cache=Cache(str(kept.place(space.root) / "sources"), kept.program()) if options.cache else Cache(),
         ignore=space.ignore,
         marker_words=markers.MARKER_WORDS,
         callee_words=tuple(byname.CALLEES),

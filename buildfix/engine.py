@@ -252,6 +252,13 @@ class Limits(msgspec.Struct, frozen=True, omit_defaults=True):
     file_bytes: int = 0
 
 
+class Cache(msgspec.Struct, frozen=True):
+    """The file in which the engine keeps what it saw of sources, "" for none; `key` says what else that depends on."""
+
+    file: str = ""
+    key: str = ""
+
+
 class Shard(msgspec.Struct, frozen=True):
     """One of several parts of a tree, from 0; `count` 0 is all of it."""
 
@@ -273,6 +280,7 @@ class Request(msgspec.Struct, frozen=True):
     do: tuple[str, ...] = ("evaluate", "scan", "fingerprint")
     packages: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
     shard: Shard = Shard()
+    cache: Cache = Cache()
     ignore: tuple[str, ...] = ()
     marker_words: tuple[str, ...] = ()
     callee_words: tuple[str, ...] = ()

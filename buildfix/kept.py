@@ -1,4 +1,5 @@
-"""Reports of earlier runs, kept for as long as nothing that they rest on has changed.
+"""What is kept between runs: reports, for as long as nothing that they rest on has changed, and where the engine keeps
+what it saw of each source.
 
 A report rests on the tree, of which the engine makes a fingerprint (names, sizes, times and inodes of all that it
 walks), on the few files that are read elsewhere (disk.py), on the command line, and on the program. It is found by the
@@ -72,15 +73,24 @@ class Basis:
         return max(times) < self.now - tick
 
 
+def place(root: Path) -> Path:
+    """The folder for what is kept of one repository."""
+    return folder() / _digest([str(root)])
+
+
+def program() -> str:
+    """A text that is another one for every version, build and environment of buildfix."""
+    engine = engine_path()
+    parts = [FORMAT, __version__, sys.version, str(engine), disk.signature(engine)]
+    return _digest([*parts, *(disk.signature(path) for path in sys.path if "-packages" in path)])  # what is installed
+
+
 class Shelf:
     """The place of one report: that of a repository, asked for with certain words."""
 
     def __init__(self, root: Path, words: Mapping[str, Any]) -> None:
-        engine = engine_path()
-        program = [FORMAT, __version__, sys.version, str(engine), disk.signature(engine)]
-        program += [disk.signature(path) for path in sys.path if "-packages" in path]  # what is installed
-        self._folder = folder() / _digest([str(root)])
-        self._path = self._folder / f"{_digest([program, words])}.report"
+        self._folder = place(root)
+        self._path = self._folder / f"{_digest([program(), words])}.report"
 
     def find(self) -> Report | None:
         """The report, if there is one and it is valid."""
@@ -125,7 +135,7 @@ class Shelf:
             self._tidy()
 
     def _tidy(self) -> None:
-        entries = sorted(self._folder.iterdir(), key=lambda path: path.stat().st_mtime_ns, reverse=True)
+        entries = sorted(self._folder.glob("*.report"), key=lambda path: path.stat().st_mtime_ns, reverse=True)
         for path in entries[MAX_ENTRIES:]:
             path.unlink()
 

@@ -116,7 +116,7 @@ def _whole(files: Sequence[Path], headers: Sequence[Header]) -> Header:
 
 
 def _header(request: Request, fingerprint: Fingerprint, shards: tuple[int, ...], count: int) -> Header:
-    asked = msgspec.structs.replace(request, root="", jobs=0, shard=Shard())
+    asked = msgspec.structs.replace(request, root="", jobs=0, shard=Shard(), cache=engine.Cache())
     digest = hashlib.sha256(msgspec.json.encode(asked, order="sorted")).hexdigest()[:32]
     return Header(VERSION, __version__, engine.PROTOCOL_VERSION, digest, fingerprint.shape, shards, count)
 

@@ -1,11 +1,16 @@
 package main
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
+	"buildfix/engine/kept"
 	"buildfix/engine/proto"
 	"buildfix/engine/scan"
 	"buildfix/engine/walk"
@@ -15,6 +20,7 @@ import (
 type sources struct {
 	start   time.Time
 	records []chan []byte
+	store   *kept.Store
 
 	mu   sync.Mutex
 	room *sync.Cond // signalled when held shrinks
@@ -41,6 +47,7 @@ func startScan(req *proto.Request, tree *walk.Tree, jobs int) *sources {
 	opts := scan.Options{
 		MarkerWords: req.MarkerWords, Callees: scan.NewWords(req.CalleeWords), Holders: scan.NewWords(req.HolderWords),
 	}
+	s.store = kept.Open(req.Cache.File, cacheKey(req, names))
 	report := progress("scan")
 	for range jobs {
 		go func() {
@@ -49,7 +56,7 @@ func startScan(req *proto.Request, tree *walk.Tree, jobs int) *sources {
 				if i < 0 {
 					return
 				}
-				record := scanFile(tree, paths[i], opts, keep)
+				record := s.scanFile(tree, paths[i], opts, keep)
 				s.hold(len(record))
 				s.records[i] <- record
 				report(i+1, len(paths))
@@ -80,13 +87,19 @@ func (s *sources) hold(bytes int) {
 	s.room.Broadcast()
 }
 
-// scanFile makes the record of one source.
-func scanFile(tree *walk.Tree, path string, opts scan.Options, keep func(string) bool) (record []byte) {
+// scanFile makes the record of one source, or takes the one that was kept.
+func (s *sources) scanFile(tree *walk.Tree, path string, opts scan.Options, keep func(string) bool) (record []byte) {
 	defer func() {
 		if x := recover(); x != nil {
 			record = failedSource(path, "internal", fmt.Sprint("panic: ", x))
 		}
 	}()
+	stamp, stamped := tree.Stamp(path)
+	if stamped {
+		if record := s.store.ByStamp(path, stamp); record != nil {
+			return record
+		}
+	}
 	text, err := tree.Read(path)
 	if errors.Is(err, walk.ErrTooLarge) {
 		return failedSource(path, "too-large", err.Error())
@@ -94,8 +107,31 @@ func scanFile(tree *walk.Tree, path string, opts scan.Options, keep func(string)
 	if err != nil {
 		return failedSource(path, "read", err.Error())
 	}
+	var sum kept.Sum
+	if s.store != nil {
+		sum = sha256.Sum256(text)
+		if record := s.store.ByContent(path, stamp, sum); record != nil {
+			return record
+		}
+	}
 	result := scan.Scan(text, opts)
-	return append(result.AppendJSON(nil, path, keep), '\n')
+	record = append(result.AppendJSON(nil, path, keep), '\n')
+	s.store.Put(path, stamp, sum, record)
+	return record
+}
+
+// cacheKey is all that a record depends on besides the source's path and bytes: what the request adds to the language, and
+// which names the tree has, for a source's record tells only of those.
+func cacheKey(req *proto.Request, names map[string]bool) string {
+	hash := sha256.New()
+	sorted := slices.Sorted(maps.Keys(names))
+	for _, words := range [][]string{{req.Cache.Key}, req.MarkerWords, req.CalleeWords, req.HolderWords, sorted} {
+		fmt.Fprintf(hash, "%d\n", len(words))
+		for _, word := range words {
+			fmt.Fprintf(hash, "%q\n", word)
+		}
+	}
+	return hex.EncodeToString(hash.Sum(nil))
 }
 
 // failedSource is the record of a source of which nothing could be read.
@@ -123,5 +159,6 @@ func (s *sources) emit(w *writer) error {
 		}
 	}
 	w.stat("scan", s.start, len(s.records))
+	s.store.Save(s.start.UnixNano())
 	return nil
 }

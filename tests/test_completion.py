@@ -9,9 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from conftest import Run
 
-from buildfix.cli import COMMANDS
+from buildfix.cli import COMMANDS, main
 
 ROOT = Path(__file__).parent.parent
 
@@ -85,3 +86,20 @@ def test_help_lists_every_command_and_shows_examples_that_are_commands(buildfix:
         done = buildfix(name, "--help", cwd=tmp_path)
         assert (done.returncode, done.stderr) == (0, "")
         assert done.stdout.startswith(f"Usage: buildfix {name}")
+
+
+def test_the_help_text_that_is_kept_is_that_of_the_commands(request: pytest.FixtureRequest) -> None:
+    written = CliRunner().invoke(main, ["--help"], prog_name="buildfix", terminal_width=80).stdout
+    kept = ROOT / "buildfix/cli/help.txt"
+    if request.config.getoption("--update-fixtures"):
+        kept.write_text(written, "utf-8")
+    assert kept.read_text("utf-8") == written
+
+
+def test_a_narrow_terminal_gets_a_narrow_text(buildfix: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wide = buildfix("--help", cwd=tmp_path).stdout
+    assert wide == (ROOT / "buildfix/cli/help.txt").read_text("utf-8")
+    monkeypatch.setenv("COLUMNS", "50")
+    narrow = buildfix("--help", cwd=tmp_path).stdout
+    assert narrow.split() == wide.split()
+    assert narrow != wide

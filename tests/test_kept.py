@@ -183,6 +183,28 @@ def test_a_spoilt_entry_is_silently_made_anew(
     assert count() == 2
 
 
+@pytest.mark.parametrize("cut", [0, 1, 40, -1, -40])
+def test_what_was_kept_of_the_sources_may_be_spoilt(cut: int, workspace: Make, shelves: Path) -> None:
+    root = workspace(YARD)
+    settle()
+    first = report(root)
+    (sources,) = shelves.rglob("sources")
+    data = sources.read_bytes()
+    assert b"kit.saw" in data
+    sources.write_bytes(data[:cut])
+    assert report(root, "--no-cache") == first
+    sources.write_bytes(data[:cut] + b"\0" * 50)
+    (root / "kit/new.py").touch()
+    assert report(root) == report(root, "--no-cache")
+
+
+def test_without_a_cache_nothing_is_written(workspace: Make, shelves: Path) -> None:
+    root = workspace(YARD)
+    settle()
+    report(root, "--no-cache")
+    assert not shelves.exists()
+
+
 def test_where_nothing_can_be_kept_nothing_is_said_of_it(workspace: Make, shelves: Path) -> None:
     root = workspace(YARD)
     settle()
@@ -212,7 +234,8 @@ def test_runs_at_the_same_time_do_not_disturb_each_other(workspace: Make, shelve
     with ThreadPoolExecutor(6) as pool:
         runs = list(pool.map(lambda _: buildfix("--root", root, cwd=root).stdout, range(12)))
     assert set(runs) == {report(root, "--no-cache")[1]}
-    assert len([path for path in shelves.rglob("*") if path.is_file()]) == 1
+    names = sorted(path.name.rpartition(".")[2] for path in shelves.rglob("*") if path.is_file())
+    assert names == ["report", "sources"]
 
 
 def test_no_more_is_kept_than_a_number_of_reports(

@@ -145,6 +145,7 @@ def check(
                 policy=policy,
                 since=since,
                 records=records,
+                cache=cache,
                 select=_codes("--select", select),
                 ignore=_codes("--ignore", ignore),
                 parts=output_format in reports.IN_PARTS,

@@ -73,7 +73,7 @@ def why(target: str, dep_or_module: str, root: Path | None, output_format: str, 
 
         base = base_of(root, ())
         with progress_bar() as progress:
-            known, rerun = check.look(base, (), check.Options(jobs=jobs), progress)
+            known, rerun = check.look(base, (), check.Options(jobs=jobs, cache=True), progress)
         here = here_of(base)
         targets = asked.targets(target, here, file_of(base, target), known)
         subject = asked.subject(dep_or_module, here, file_of(base, dep_or_module), known)
@@ -122,12 +122,12 @@ def index(
             if modules or user:
                 raise click.UsageError("--emit goes with neither MODULES nor --for")
             with progress_bar() as progress:
-                check.emit(base, _shard(shard), file, check.Options(jobs=jobs), progress)
+                check.emit(base, _shard(shard), file, check.Options(jobs=jobs, cache=True), progress)
             return
         if shard is not None:
             raise click.UsageError("--shard goes with --emit")
         with progress_bar() as progress:
-            known, _ = check.look(base, (), check.Options(jobs=jobs), progress)
+            known, _ = check.look(base, (), check.Options(jobs=jobs, cache=True), progress)
         if not modules and output_format == "text":
             lines = (f"{module}\t{label}\n" for module, label in indices.everything(known))
             emit("".join(lines).encode("utf-8", "surrogateescape"))
@@ -214,7 +214,7 @@ def graph(
 
         base = base_of(root, ())
         with progress_bar() as bar:
-            known, rerun = check.look(base, (), check.Options(jobs=jobs), bar)
+            known, rerun = check.look(base, (), check.Options(jobs=jobs, cache=True), bar)
         centres = [
             label
             for text in what

@@ -32,6 +32,7 @@ type Request struct {
 	Do                 []string          `json:"do"`
 	Packages           []string          `json:"packages"`
 	Shard              Shard             `json:"shard"`
+	Cache              Cache             `json:"cache"`
 	Ignore             []string          `json:"ignore"`
 	MarkerWords        []string          `json:"marker_words"`
 	CalleeWords        []string          `json:"callee_words"`
@@ -60,6 +61,12 @@ type Symbols struct {
 	Path    string   `json:"path"`
 	Text    string   `json:"text"`
 	Modules []string `json:"modules"`
+}
+
+// Cache names a file, anywhere, in which records of sources are kept between runs; Key says what else they depend on.
+type Cache struct {
+	File string `json:"file"`
+	Key  string `json:"key"`
 }
 
 // Shard is one of several parts of a tree: of its folders every Count-th, beginning with Index. Count 0 is all of it.

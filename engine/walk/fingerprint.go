@@ -27,10 +27,9 @@ type entry struct {
 
 // add takes down one entry. A file that is changed, or replaced by another, is another entry: its size, its times or its
 // inode differ, whatever was done to make it look the same.
-func (d *digest) add(folder string, found fs.DirEntry, buildFiles []string) {
+func (d *digest) add(folder string, found fs.DirEntry, info fs.FileInfo, buildFiles []string) {
 	record := append([]byte(found.Name()), 0, byte(found.Type()>>24))
-	info, err := found.Info()
-	if err == nil && found.Type().IsRegular() {
+	if info != nil && found.Type().IsRegular() {
 		record = binary.LittleEndian.AppendUint64(record, uint64(info.Size()))
 	}
 	full := filepath.Join(folder, found.Name())
@@ -42,7 +41,7 @@ func (d *digest) add(folder string, found fs.DirEntry, buildFiles []string) {
 	if outlines(found.Name(), buildFiles) {
 		shape = len(record)
 	}
-	if err == nil && !found.IsDir() {
+	if info != nil && !found.IsDir() {
 		record = d.stat(record, info)
 	}
 	if found.Type()&fs.ModeSymlink != 0 {

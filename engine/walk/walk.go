@@ -15,6 +15,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"buildfix/engine/kept"
 	"buildfix/engine/proto"
 )
 
@@ -26,8 +27,9 @@ type Dir struct {
 	Dirs      []string
 	BuildFile string // its name, or "" where the folder is no package
 
-	links   map[string]bool // the files that are symlinks
-	digest  digest          // of all entries, where a fingerprint is wanted
+	links   map[string]bool       // the files that are symlinks
+	stamps  map[string]kept.Stamp // of the Python files, where a fingerprint is wanted
+	digest  digest                // of all entries, where a fingerprint is wanted
 	globbed sync.Once
 	owned   []string // the package's files, see Tree.owned
 }
@@ -136,7 +138,9 @@ func (t *Tree) list(dirPath string) (*Dir, []Problem) {
 			continue
 		}
 		if t.stats {
-			dir.digest.add(filepath.Join(t.Root, dirPath), entry, dir.Cell.BuildFiles)
+			info, _ := entry.Info() // nil where the file is gone
+			dir.digest.add(filepath.Join(t.Root, dirPath), entry, info, dir.Cell.BuildFiles)
+			dir.stamp(entry, info)
 		}
 		if !utf8.ValidString(name) {
 			problems = append(problems, Problem{full, "read", "the file name is not UTF-8"})
@@ -323,6 +327,30 @@ func (t *Tree) Sources(shard proto.Shard) []string {
 	}
 	sort.Strings(sources)
 	return sources
+}
+
+// Stamp returns what the walk saw of a Python file, if it took that down and the file is no symlink.
+func (t *Tree) Stamp(file string) (kept.Stamp, bool) {
+	dirPath, name := path.Split(file)
+	if dir := t.dirs[strings.TrimSuffix(dirPath, "/")]; dir != nil {
+		stamp, ok := dir.stamps[name]
+		return stamp, ok
+	}
+	return kept.Stamp{}, false
+}
+
+// stamp takes down what the system says of a Python file.
+func (d *Dir) stamp(entry fs.DirEntry, info fs.FileInfo) {
+	if ext := path.Ext(entry.Name()); info == nil || !entry.Type().IsRegular() || (ext != ".py" && ext != ".pyi") {
+		return
+	}
+	if d.stamps == nil {
+		d.stamps = map[string]kept.Stamp{}
+	}
+	inode, changed := identity(info)
+	d.stamps[entry.Name()] = kept.Stamp{
+		Size: info.Size(), Modified: info.ModTime().UnixNano(), Changed: changed, Inode: inode,
+	}
 }
 
 // Names returns the names of all folders and the stems of all Python files.
