@@ -21,6 +21,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "index": "questions",
         "explain": "questions",
         "merge": "questions",
+        "doctor": "questions",
         "init": "init",
         "comment": "comment",
         "completion": "completion",

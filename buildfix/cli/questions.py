@@ -140,6 +140,32 @@ def index(
         sys.exit(INCOMPLETE if any(one.incomplete for one in found) else CLEAN)
 
 
+@click.command(short_help="What buildfix sees of a repository.")
+@root_option
+@format_option
+@jobs_option
+def doctor(root: Path | None, output_format: str, jobs: int) -> None:
+    """Say what buildfix sees of the repository: its dialect, cells and import roots, packages that failed and why, rule
+    kinds, modules from outside, markers. It is what a report about a fault should come with.
+
+    \b
+    Exit status: 0 all could be analysed
+                 3 something could not
+    """
+    with errors():
+        from buildfix import check
+        from buildfix import doctor as doctors
+        from buildfix.reports import answers
+
+        base = base_of(root, ())
+        with progress_bar() as progress:
+            known, rerun = check.look(base, (), check.Options(jobs=jobs), progress)
+        sections = doctors.look(known, rerun.read)
+        render = answers.doctor_json if output_format == "json" else answers.doctor_text
+        emit(render(sections).encode("utf-8", "surrogateescape"))
+        sys.exit(INCOMPLETE if known.graph.incomplete else CLEAN)
+
+
 def _shard(text: str | None) -> tuple[int, int]:
     """(which, of how many), from 0, of `K/N`."""
     try:

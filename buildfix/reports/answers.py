@@ -9,6 +9,7 @@ from typing import Any
 from buildfix import __version__
 from buildfix.contexts import Need
 from buildfix.diagnose import Use
+from buildfix.doctor import Section
 from buildfix.findings import Dependent, Place
 from buildfix.index import Entry
 from buildfix.labels import Label
@@ -227,7 +228,26 @@ def _entry(one: Entry) -> dict[str, Any]:
     }
 
 
-# --- both ------------------------------------------------------------------------------------------------------------
+# --- doctor ----------------------------------------------------------------------------------------------------------
+
+
+def doctor_text(sections: Sequence[Section]) -> str:
+    """Each section below its heading; one without rows says so."""
+    return _paragraphs(_section(one) for one in sections)
+
+
+def _section(section: Section) -> Iterator[str]:
+    yield section.title
+    for name, text in section.rows or (("none", ""),):
+        yield f"  {name}: {text}" if text else f"  {name}"
+
+
+def doctor_json(sections: Sequence[Section]) -> str:
+    """All sections as one JSON object; rows are pairs, for a name may come more than once."""
+    return _object(sections=[{"title": one.title, "rows": [list(row) for row in one.rows]} for one in sections])
+
+
+# --- all -------------------------------------------------------------------------------------------------------------
 
 
 def _paragraphs(paragraphs: Iterable[Iterable[str]]) -> str:
