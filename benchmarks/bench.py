@@ -81,7 +81,10 @@ def starting(runs: int) -> None:
     print(f"\nstart\n{rows[0].name:34} {rows[0].median:8.3f} s")
     print(f"{rows[1].name:34} {rows[1].median:8.3f} s  {rows[1].median / rows[0].median:6.2f} times")
     said = subprocess.run(
-        [sys.executable, "-X", "importtime", "-c", "import buildfix.check"], capture_output=True, text=True, check=True
+        [sys.executable, "-X", "importtime", "-c", "import buildfix.pipeline"],
+        capture_output=True,
+        text=True,
+        check=True,
     ).stderr
     slowest = sorted(
         (int(line.split("|")[0].split(":")[1]), line.split("|")[2].strip()) for line in said.splitlines()[1:]
@@ -213,10 +216,10 @@ def _request(root: Path) -> bytes:
     """What buildfix asks of the engine, less the scan."""
     import msgspec
 
-    from buildfix import check, config, workspace
+    from buildfix import config, pipeline, workspace
 
     settings = config.load(root)
-    asked = check.request(workspace.read(root, settings), settings, check.Options(), overlay={})
+    asked = pipeline.request(workspace.read(root, settings), settings, pipeline.Options(), overlay={})
     return msgspec.json.encode(msgspec.structs.replace(asked, packages=msgspec.UNSET))
 
 

@@ -29,7 +29,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from buildfix import check, config, diagnose, edits, preference, proof, workspace
+from buildfix import config, diagnose, edits, pipeline, preference, proof, workspace
 from buildfix.buildfile import BuildFile, BuildFileError, Span
 from buildfix.config import ConfigError
 from buildfix.diagnose import Diagnosis
@@ -204,9 +204,9 @@ class Base:
     def __init__(self, root: Path, jobs: int = 0) -> None:
         settings = config.load(root)
         space = workspace.read(root, settings)
-        options = check.Options(jobs=jobs)
-        self.known = check.load(space, settings, options)
-        self.rerun = check.Rerun(space, settings, options, self.known)
+        options = pipeline.Options(jobs=jobs)
+        self.known = pipeline.load(space, settings, options)
+        self.rerun = pipeline.Rerun(space, settings, options, self.known)
         self.sites = Sites(self.known.facts, self.rerun.read)
         self.permits = Permits(self.known.graph, self.sites, settings)
         self.graph = Graph(self.known)
@@ -544,7 +544,7 @@ def _bits(bits: int) -> Iterator[int]:
 class Scratch:
     """The repository with some files changed in memory; remembers the last evaluation."""
 
-    base: check.Rerun
+    base: pipeline.Rerun
     files: Mapping[str, bytes]
     overlay: Mapping[str, str] | None = None
     known: Knowledge | None = None

@@ -34,7 +34,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from buildfix import check, config, engine, workspace
+from buildfix import config, engine, pipeline, workspace
 from buildfix.engine import Call, Facts, Request, Source
 
 SUFFIXES = (".py", ".pyi")
@@ -656,7 +656,7 @@ def _normal(name: str) -> str:
 def states(root: Path) -> tuple[Request, Facts]:
     """What the engine says of a repository."""
     settings = config.load(root)
-    request = check.request(workspace.read(root, settings), settings, check.Options())
+    request = pipeline.request(workspace.read(root, settings), settings, pipeline.Options())
     return request, engine.run(request)
 
 

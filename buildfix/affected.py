@@ -8,9 +8,10 @@ from dataclasses import replace
 from buildfix.engine import Facts
 
 
-def packages(facts: Facts, paths: Collection[str]) -> frozenset[str]:
+def packages(facts: Facts, paths: Collection[str]) -> frozenset[str] | None:
     """The folders of the packages that are made with any of the files: their build file, or one that it loads, be it
-    through others. What is loaded without being named (a PACKAGE file, a prelude) may have its say in all."""
+    through others. None is all that there may be: a file that nothing is known to be made with may be loaded without
+    being named (a PACKAGE file, a prelude), or make a package that was not there."""
     users: dict[str, set[str]] = {}
     for file in facts.files:
         for load in file.loads:
@@ -24,7 +25,7 @@ def packages(facts: Facts, paths: Collection[str]) -> frozenset[str]:
     for path in paths:
         above = _above(path, users)
         if any(file not in made and file not in users for file in above):
-            return frozenset(package.path for package in facts.packages)
+            return None
         found.update(folder for file in above for folder in made.get(file, ()))
     return frozenset(found)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from buildfix import check, diagnose
+from buildfix import diagnose, pipeline
 from buildfix.contexts import Need
 from buildfix.findings import Code, Evidence, Finding, Place
 from buildfix.knowledge import Knowledge
@@ -86,12 +86,12 @@ class View:
     dependents: bool = True
 
 
-def draw(centres: Iterable[Label], view: View, known: Knowledge, rerun: check.Rerun) -> Graph:
+def draw(centres: Iterable[Label], view: View, known: Knowledge, rerun: pipeline.Rerun) -> Graph:
     """The graph around some targets, with the edges between all that is drawn, as a check of these would judge them."""
     near = _surroundings(tuple(centres), view, known)
     folders = {known.graph.targets[label].folder for label in near if label in known.graph.targets}
     asked = replace(known, selected=lambda one: one.label in near, selected_folder=lambda folder: folder in folders)
-    said = _Said(check.weigh(asked, rerun).findings)
+    said = _Said(pipeline.weigh(asked, rerun).findings)
     arrows = {label: tuple(said.arrows(label, known)) for label in near}
     for label in list(near) if view.deps else ():
         for arrow in arrows[label]:

@@ -9,15 +9,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from buildfix import check, diagnose, markers, stdlib
+from buildfix import diagnose, markers, pipeline, stdlib
 from buildfix.asked import Subject
-from buildfix.check import Judgement
 from buildfix.contexts import Need
 from buildfix.diagnose import Use
 from buildfix.findings import Dependent, Evidence, Finding, Place
 from buildfix.knowledge import Knowledge
 from buildfix.labels import Label
 from buildfix.permits import Refusal
+from buildfix.pipeline import Judgement
 from buildfix.policy import QUIET
 from buildfix.reach import Pair
 from buildfix.rules import Role
@@ -73,11 +73,11 @@ class Answer:
     not_analysed: tuple[str, ...]
 
 
-def answer(targets: tuple[Label, ...], subject: Subject, known: Knowledge, rerun: check.Rerun) -> tuple[Answer, ...]:
+def answer(targets: tuple[Label, ...], subject: Subject, known: Knowledge, rerun: pipeline.Rerun) -> tuple[Answer, ...]:
     """The answers for each target and each of its deps that the subject stands for."""
     folders = {known.graph.targets[label].folder for label in targets}
     asked = replace(known, selected=lambda one: one.label in targets, selected_folder=lambda folder: folder in folders)
-    judged = check.weigh(asked, rerun)
+    judged = pipeline.weigh(asked, rerun)
     found: list[Answer] = []
     for label in targets:
         asking = _Asking(known.graph.targets[label], subject, known, judged)

@@ -8,12 +8,12 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from buildfix import check, config, engine, reports, roots
+from buildfix import config, engine, pipeline, reports, roots
 
 
 def said(root: Path, jobs: int) -> bytes:
     try:
-        result = check.check(root, (), check.Options(jobs=jobs, parts=True))
+        result = pipeline.check(root, (), pipeline.Options(jobs=jobs, parts=True))
     except (config.ConfigError, roots.WorkspaceError, engine.EngineError) as error:
         return str(error).encode()
     return b"".join(reports.render(name, result) for name in reports.FORMATS)

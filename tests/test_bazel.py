@@ -17,7 +17,7 @@ from conftest import buildfix, snapshot
 from real_bazel import Bazel
 from test_fixtures import read as fixture
 
-from buildfix import check, config, workspace
+from buildfix import config, pipeline, workspace
 from buildfix.labels import Label
 from buildfix.targets import TargetGraph
 
@@ -180,7 +180,7 @@ def conditions(value: Any) -> Iterator[str]:
 
 def seen_by_buildfix(root: Path) -> TargetGraph:
     settings = config.load(root)
-    return check.load(workspace.read(root, settings), settings, check.Options()).graph
+    return pipeline.load(workspace.read(root, settings), settings, pipeline.Options()).graph
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if (FIXTURES / name / "after").is_dir()])

@@ -95,7 +95,7 @@ def test_an_unknown_word_names_the_near_ones(buildfix: Run) -> None:
 def test_explaining_is_quick_to_start() -> None:
     code = (
         "import sys; from buildfix.cli import main; main(['explain', 'BF001'], standalone_mode=False); "
-        "print(sorted({'buildfix.engine', 'buildfix.check', 'msgspec', 'yaml', 'rich'} & set(sys.modules)))"
+        "print(sorted({'buildfix.engine', 'buildfix.pipeline', 'msgspec', 'yaml', 'rich'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.endswith("\n[]\n")

@@ -44,16 +44,16 @@ def shelves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def count(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
     """How many runs have looked at the repository itself so far."""
-    from buildfix import check
+    from buildfix import pipeline
 
     looks: list[None] = []
-    look = check.look
+    look = pipeline.look
 
     def counted(*args: object, **kwargs: object) -> object:
         looks.append(None)
         return look(*args, **kwargs)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(check, "look", counted)
+    monkeypatch.setattr(pipeline, "look", counted)
     return lambda: len(looks)
 
 

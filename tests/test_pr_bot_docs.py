@@ -16,7 +16,7 @@ import pytest
 import yaml
 from fake_github import REPO, FakeGitHub
 
-from buildfix import check
+from buildfix import pipeline
 from buildfix.github import artefact, diffs, fixes, render
 from buildfix.reports import json_report
 
@@ -29,7 +29,7 @@ _COMMENTS = re.compile(r"<!-- comment: (\w+) (\S+)( suggestion)? -->\n(.*?)<!-- 
 
 def quoted(code: str, target: str, suggestion: bool) -> str:
     """The comment for a finding as a quotation; the pull request shows the whole file if it is to suggest."""
-    report = msgspec.json.encode(json_report.report(check.check(BEFORE)))
+    report = msgspec.json.encode(json_report.report(pipeline.check(BEFORE)))
     known = artefact.decode(artefact.pack(report, "a" * 40))
     (finding,) = [one for one in known.findings if (one.code, one.target) == (code, target)]
     lines = (BEFORE / finding.place.file).read_text("utf-8").splitlines()

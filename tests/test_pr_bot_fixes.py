@@ -15,7 +15,7 @@ from conftest import snapshot
 from hypothesis import given
 from hypothesis import strategies as st
 
-from buildfix import check
+from buildfix import pipeline
 from buildfix.findings import Code, Finding, Result
 from buildfix.github import artefact, comment, diffs, fixes
 from buildfix.github.diffs import Shown
@@ -30,7 +30,7 @@ HEAD = "a" * 40
 
 def judged(root: Path) -> tuple[Result, artefact.Artefact]:
     unsafe = "--unsafe-fixes" in (root.parent / "fixture.yaml").read_text("utf-8")
-    result = check.check(root, options=check.Options(policy=Policy(unsafe=unsafe)))
+    result = pipeline.check(root, options=pipeline.Options(policy=Policy(unsafe=unsafe)))
     report = msgspec.json.encode(json_report.report(result))
     return result, artefact.decode(artefact.pack(report, HEAD))
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from buildfix import check
+from buildfix import pipeline
 
 Graph = dict[int, set[int]]
 
@@ -68,7 +68,7 @@ def made(draw: st.DrawFn, orderly: bool = False) -> Made:
 
 def repair(root: Path) -> bool:
     """Repair the repository; returns whether anything changed."""
-    result = check.apply(root, check.check(root))
+    result = pipeline.apply(root, pipeline.check(root))
     return bool(result.changes)
 
 

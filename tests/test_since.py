@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from conftest import Run
 
-from buildfix import check, since
-from buildfix.check import Options, Rerun
+from buildfix import pipeline, since
 from buildfix.findings import Code, Result
+from buildfix.pipeline import Options, Rerun
 
 Make = Callable[[dict[str, str]], Path]
 
@@ -52,7 +52,7 @@ def repository(workspace: Make) -> Path:
 
 def found(root: Path, *, revision: str = "HEAD") -> list[str]:
     """The findings of a check since a revision: code, target and dep of each."""
-    result = check.check(root, options=Options(since=revision))
+    result = pipeline.check(root, options=Options(since=revision))
     return [f"{f.code} {f.target} {f.dep_label}" for f in result.findings]
 
 
@@ -140,14 +140,14 @@ def test_the_same_as_a_whole_run_restricted_to_what_was_touched(seed: int, works
             if dice.random() < 0.6:
                 (root / path).write_text(text)
 
-    config = check.configuration.load(root)
-    space = check.workspace.read(root, config)
+    config = pipeline.configuration.load(root)
+    space = pipeline.workspace.read(root, config)
     options = Options(since="HEAD")
-    known = check.load(space, config, options)
+    known = pipeline.load(space, config, options)
     rerun = Rerun(space, config, options, known)
     narrowed = since.narrow(known, since.Change(root, "HEAD"), rerun)
     touched = {str(target.label) for target in known.graph.python if narrowed.selected(target)}
-    part, whole = check.judge(narrowed, rerun), check.judge(known, rerun)
+    part, whole = pipeline.judge(narrowed, rerun), pipeline.judge(known, rerun)
     assert keys(part, touched) == keys(whole, touched)
     assert {f.target for f in part.findings if not f.outside} <= touched
 

@@ -130,7 +130,7 @@ def check(
             shelf = kept.Shelf(base, _words(click.get_current_context(), base, paths, known, view))
         report = shelf.find() if shelf else None
         if report is None:
-            from buildfix import baseline, check
+            from buildfix import baseline, pipeline
             from buildfix.policy import Policy
             from buildfix.reports import statistics
 
@@ -140,7 +140,7 @@ def check(
                 only_under=tuple(relative(base, path) for path in only_under),
                 known=baseline.read(known) if known and not write_baseline else frozenset(),
             )
-            options = check.Options(
+            options = pipeline.Options(
                 jobs=jobs,
                 policy=policy,
                 since=since,
@@ -151,16 +151,16 @@ def check(
                 parts=output_format in reports.IN_PARTS,
             )
             with progress_bar() as progress, disk.recording() as read:
-                seen, rerun = check.look(base, paths, options, progress)
-                result = check.judge(seen, rerun)
-                basis = check.basis(seen, rerun, read) if shelf else None
+                seen, rerun = pipeline.look(base, paths, options, progress)
+                result = pipeline.judge(seen, rerun)
+                basis = pipeline.basis(seen, rerun, read) if shelf else None
             if known and write_baseline:
                 keys = baseline.keys(result.findings)
                 baseline.save(known, keys)
                 click.echo(f"{known}: {baseline.count(len(keys))}")
                 return
             if action == "apply":
-                result = check.apply(base, result)
+                result = pipeline.apply(base, result)
             text = statistics.render(result, output_format) if counts else reports.render(output_format, result, view)
             report = kept.Report(text, CLEAN if output_format in reports.ALWAYS_ZERO else status(result, action))
             if shelf and basis:

@@ -21,7 +21,7 @@ def init(root: Path | None, force: bool, only_print: bool) -> None:
     itself, with what each entry rests on.
     """
     with errors():
-        from buildfix import check, config, starter, workspace, write
+        from buildfix import config, pipeline, starter, workspace, write
 
         base = base_of(root, ())
         settings = config.Config() if force else config.load(base)
@@ -31,7 +31,7 @@ def init(root: Path | None, force: bool, only_print: bool) -> None:
         if old is not None and not (force or only_print):
             stop(f"{old}: is there already; --force replaces it, --print only prints")
         with progress_bar() as progress:
-            text = starter.text(check.load(space, settings, check.Options(), progress))
+            text = starter.text(pipeline.load(space, settings, pipeline.Options(), progress))
         if only_print:
             emit(text.encode())
             return

@@ -67,13 +67,13 @@ def why(target: str, dep_or_module: str, root: Path | None, output_format: str, 
                  3 something that the answer needs could not be analysed
     """
     with errors():
-        from buildfix import asked, check
+        from buildfix import asked, pipeline
         from buildfix import why as whys
         from buildfix.reports import answers
 
         base = base_of(root, ())
         with progress_bar() as progress:
-            known, rerun = check.look(base, (), check.Options(jobs=jobs, cache=True), progress)
+            known, rerun = pipeline.look(base, (), pipeline.Options(jobs=jobs, cache=True), progress)
         here = here_of(base)
         targets = asked.targets(target, here, file_of(base, target), known)
         subject = asked.subject(dep_or_module, here, file_of(base, dep_or_module), known)
@@ -113,7 +113,7 @@ def index(
                  3 a package that may provide it could not be analysed
     """
     with errors():
-        from buildfix import asked, check
+        from buildfix import asked, pipeline
         from buildfix import index as indices
         from buildfix.reports import answers
 
@@ -122,12 +122,12 @@ def index(
             if modules or user:
                 raise click.UsageError("--emit goes with neither MODULES nor --for")
             with progress_bar() as progress:
-                check.emit(base, _shard(shard), file, check.Options(jobs=jobs, cache=True), progress)
+                pipeline.emit(base, _shard(shard), file, pipeline.Options(jobs=jobs, cache=True), progress)
             return
         if shard is not None:
             raise click.UsageError("--shard goes with --emit")
         with progress_bar() as progress:
-            known, _ = check.look(base, (), check.Options(jobs=jobs, cache=True), progress)
+            known, _ = pipeline.look(base, (), pipeline.Options(jobs=jobs, cache=True), progress)
         if not modules and output_format == "text":
             lines = (f"{module}\t{label}\n" for module, label in indices.everything(known))
             emit("".join(lines).encode("utf-8", "surrogateescape"))
@@ -153,13 +153,13 @@ def doctor(root: Path | None, output_format: str, jobs: int) -> None:
                  3 something could not
     """
     with errors():
-        from buildfix import check
         from buildfix import doctor as doctors
+        from buildfix import pipeline
         from buildfix.reports import answers
 
         base = base_of(root, ())
         with progress_bar() as progress:
-            known, rerun = check.look(base, (), check.Options(jobs=jobs), progress)
+            known, rerun = pipeline.look(base, (), pipeline.Options(jobs=jobs), progress)
         sections = doctors.look(known, rerun.read)
         render = answers.doctor_json if output_format == "json" else answers.doctor_text
         emit(render(sections).encode("utf-8", "surrogateescape"))
@@ -235,12 +235,12 @@ def graph(
                  3 a package that is drawn could not be wholly analysed
     """
     with errors():
-        from buildfix import asked, check
+        from buildfix import asked, pipeline
         from buildfix import graph as drawing
 
         base = base_of(root, ())
         with progress_bar() as bar:
-            known, rerun = check.look(base, (), check.Options(jobs=jobs, cache=True), bar)
+            known, rerun = pipeline.look(base, (), pipeline.Options(jobs=jobs, cache=True), bar)
         centres = [
             label
             for text in what

@@ -171,7 +171,7 @@ def request(
     config: Config,
     options: Options,
     overlay: Mapping[str, str] | None = None,
-    packages: Iterable[str] = (),
+    packages: Iterable[str] | None = None,
 ) -> Request:
     """The engine's request for a whole repository; with an overlay, for evaluating `packages` again."""
     return Request(
@@ -183,7 +183,7 @@ def request(
         symbols=_symbols(space),
         overlay=overlay or {},
         do=("evaluate",) if overlay is not None else ("evaluate", "scan", "fingerprint"),
-        packages=tuple(sorted(packages)) if overlay is not None else UNSET,
+        packages=UNSET if packages is None else tuple(sorted(packages)),
         cache=Cache(str(kept.place(space.root) / "sources"), kept.program()) if options.cache else Cache(),
         ignore=space.ignore,
         marker_words=markers.MARKER_WORDS,
@@ -242,11 +242,12 @@ def know(
     options: Options,
     distributions: Iterable[Distribution] = (),
     basis: Knowledge | None = None,
-    changed: frozenset[str] = frozenset(),
+    changed: frozenset[str] | None = None,
 ) -> Knowledge:
     """Everything that follows from the engine's facts without judging anything.
 
-    `basis` is what was known before the build files of the packages `changed` did: what was learnt from it still holds.
+    `basis` is what was known before build files changed: what was learnt from it still holds. `changed` are the folders
+    of the packages that may differ from it, None all.
     """
     space = space.with_packages(package.path for package in facts.packages)
     if basis is not None and basis.graph.workspace.packages == space.packages:
@@ -255,8 +256,10 @@ def know(
         space = space.with_prefixes(basis.graph.workspace.prefixes)
     elif config.label_prefixes is None:
         space = space.with_prefixes(workspace.learn_prefixes(_spelled(facts), _names(facts), space))
-    same = basis is not None and space is basis.graph.workspace
-    graph = assemble.build(facts, space, config, assemble.Basis(basis.graph, changed) if basis and same else None)
+    old = None
+    if basis is not None and changed is not None and space is basis.graph.workspace:
+        old = assemble.Basis(basis.graph, changed)
+    graph = assemble.build(facts, space, config, old)
     said = basis.directives if basis else directives.read(_ruled_by_gazelle(facts, space), _reader(space))
     roots = basis.modules.roots if basis else config.import_roots or _learnt_roots(facts, space, said)
     found = modules.build(graph, facts.sources, roots)
@@ -387,6 +390,9 @@ class Rerun:
         before = self.known.facts
         changed = affected.packages(before, overlay)
         facts = engine.run(request(self.space, self.config, self.options, overlay, changed))
+        if changed is None:
+            again = replace(facts, sources=before.sources)
+            return know(again, self.space, self.config, self.options, basis=self.known)
         again = affected.merge(before, facts, changed)
         return know(again, self.space, self.config, self.options, basis=self.known, changed=changed)
 
