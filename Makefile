@@ -18,6 +18,7 @@ help:
 	@echo 'make fmt     format Python and Go'
 	@echo 'make docs    write docs/findings.md, its examples and the pictures anew'
 	@echo 'make bench   time and memory of whole runs, beside yardsticks (BENCH="path ..." FILES=1000,25000)'
+	@echo 'make dist    sdist, wheels for all platforms and an SBOM, into dist/'
 	@echo 'make clean   remove everything that make built'
 
 # The tests compare with the real buildifier; the Go module proxy has it wherever Go is.
@@ -116,6 +117,20 @@ fmt: $(STAMP)
 docs: $(STAMP) $(BROWSER)
 	$(BIN)/python -m pytest -q tests/test_explain.py tests/test_demo.py tests/test_completion.py --update-fixtures
 	$(BIN)/python docs/images/make.py
+
+.PHONY: dist
+dist: $(STAMP)
+	@$(GO_PATH) $(BIN)/python packaging/dist.py dist
+
+# The oldest releases that pyproject.toml allows of what buildfix needs to run.
+LOWEST := $(VENV)-lowest
+
+.PHONY: test-lowest
+test-lowest: $(STAMP)
+	@$(PYTHON) -m venv --clear $(LOWEST)
+	@$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check \
+	  $$($(BIN)/python packaging/lowest.py) pytest pytest-xdist hypothesis
+	PYTHONPATH=. $(LOWEST)/bin/python -m pytest -q -n auto tests/test_fixtures.py tests/test_reports.py tests/test_config.py
 
 BENCH ?=
 FILES ?= 1000,25000

