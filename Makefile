@@ -14,7 +14,7 @@ GO_PATH := PATH="$(CURDIR)/$(BIN):$$PATH" GOTOOLCHAIN=local CGO_ENABLED=0
 help:
 	@echo 'make demo    repair a small repository and show what happens'
 	@echo 'make test    all tests: Go, then Python with the real engine'
-	@echo 'make lint    ruff, mypy, gofmt, go vet'
+	@echo 'make lint    ruff, mypy, import-linter, buildfix on itself, gofmt, go vet'
 	@echo 'make fmt     format Python and Go'
 	@echo 'make docs    write docs/findings.md, its examples and the pictures anew'
 	@echo 'make bench   time and memory of whole runs, beside yardsticks (BENCH="path ..." FILES=1000,25000)'
@@ -103,6 +103,8 @@ lint: $(STAMP)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/buildfix --no-cache
 	cd engine && $(GO_PATH) go vet ./...
 	@$(GO_PATH); export PATH; unformatted=$$("$$(go env GOROOT)/bin/gofmt" -l engine) || exit 1; \
 	  test -z "$$unformatted" || { echo "not formatted (make fmt): $$unformatted" >&2; exit 1; }

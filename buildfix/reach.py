@@ -345,23 +345,32 @@ class Reach:
         found: dict[Loss, None] = {}
         for edges, before in ((self._any, self._before), *self._worlds):
             after = closures(self._changed(edges, adds, drops))
-            wants = self._brought(before, after)
-            for label, wanted in self._wanted.items():
+            losing = [label for label in self._wanted if self._loses(self.number[label], before, after, touched)]
+            lost = 0
+            for label in losing:
                 node = self.number[label]
-                if before[node] & touched and before[node] & ~after[node]:
-                    found.update(dict.fromkeys(self._lost(label, wanted, before[node], after[node], waived)))
-                    found.update(dict.fromkeys(self._lost_below(label, wants, before[node], after[node])))
+                lost |= before[node] & ~after[node]
+            wants = self._brought(before, after, lost) if losing else []
+            for label in losing:
+                node = self.number[label]
+                found.update(dict.fromkeys(self._lost(label, self._wanted[label], before[node], after[node], waived)))
+                found.update(dict.fromkeys(self._lost_below(label, wants, before[node], after[node])))
         return list(found)
 
-    def _brought(self, before: Sequence[int], after: Sequence[int]) -> list[tuple[int, str, Need, int]]:
-        """(node, module, need, providers) of all that a target uses and never reaches itself: it is given the dep, or
-        whoever depends on it has to bring it along (an optional import, a plugin, a dep that would close a cycle)."""
+    def _loses(self, node: int, before: Sequence[int], after: Sequence[int], touched: int) -> bool:
+        return bool(before[node] & touched and before[node] & ~after[node])
+
+    def _brought(self, before: Sequence[int], after: Sequence[int], lost: int) -> list[tuple[int, str, Need, int]]:
+        """(node, module, need, providers) of all that a target uses and never reaches itself, as far as anybody loses
+        it: it is given the dep, or whoever depends on it has to bring it along (an optional import, a plugin, a dep
+        that would close a cycle)."""
         return [
             (node, module, need, providers)
             for label, wanted in self._wanted.items()
             for node in (self.number[label],)
             for module, need, providers in wanted
-            if module and need is not Need.IMPLIED and not providers & (before[node] | after[node])
+            if providers & lost and module and need is not Need.IMPLIED
+            if not providers & (before[node] | after[node])
         ]
 
     def _lost_below(
@@ -466,14 +475,24 @@ class Reach:
 
     def hangs_on(self, loss: Loss, edge: Pair) -> bool:
         """Whether the target of a loss gets what it would lose through this one edge and in no other way."""
-        start, goals = self.number[loss.target], self._mask(loss.providers)
+        start, goals = self.number[loss.target], self._goals(loss.providers)
         target, dep = self.number[edge.target], self.number[edge.dep]
         return self.may_hang_on(loss, edge) and not _path(self._any, start, goals, (target, dep))
 
     def may_hang_on(self, loss: Loss, edge: Pair) -> bool:
         """Whether the edge lies on a way, one of perhaps several, by which the target gets what it would lose."""
         start, target, dep = self.number[loss.target], self.number[edge.target], self.number[edge.dep]
-        return bool(self._before[start] >> target & 1 and self._before[dep] & self._mask(loss.providers))
+        return bool(self._before[start] >> target & 1 and self._before[dep] & self._goals(loss.providers))
+
+    def _goals(self, labels: tuple[Label, ...]) -> int:
+        known = self._masks.get(labels)
+        if known is None:
+            known = self._masks[labels] = self._mask(labels)
+        return known
+
+    @cached_property
+    def _masks(self) -> dict[tuple[Label, ...], int]:
+        return {}
 
 
 def _path(

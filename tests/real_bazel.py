@@ -47,8 +47,6 @@ STAND_INS = {
     "rules_python/python/defs.bzl": _natives("py_binary", "py_library", "py_test"),
 }
 
-KNOWN = frozenset((*DEBIAN, *(path.partition("/")[0] for path in STAND_INS)))
-
 # The files whose labels say which other repositories there are.
 MENTIONING = ("BUILD", "BUILD.bazel", "MODULE.bazel", "buildfix.yaml")
 
@@ -102,16 +100,18 @@ class Said:
 class Bazel:
     """A Bazel server of its own, and the workspace that it works on; everything lies below `folder`."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, stand_ins: Mapping[str, str] = STAND_INS) -> None:
         self.root = folder / "workspace"
         self._folder = folder
         self.root.mkdir()
-        for path, text in STAND_INS.items():
+        for path, text in stand_ins.items():
             _write(folder / "stand_ins" / path, text)
-        paths = {name: find(DEBIAN[name]) if name in DEBIAN else folder / "stand_ins" / name for name in sorted(KNOWN)}
-        for name in KNOWN - DEBIAN.keys():
+        made = {path.partition("/")[0] for path in stand_ins}
+        self._known = frozenset((*DEBIAN, *made))
+        paths = {name: find(DEBIAN[name]) for name in DEBIAN} | {name: folder / "stand_ins" / name for name in made}
+        for name in made:
             _write(folder / "stand_ins" / name / "WORKSPACE", "")
-        self._repositories = [f"--override_repository={name}={path}" for name, path in paths.items()]
+        self._repositories = [f"--override_repository={name}={path}" for name, path in sorted(paths.items())]
 
     def fill(self, source: Path, nested: Mapping[str, str]) -> None:
         """Make the workspace a copy of `source`; `nested` has the folder of each repository that lies in the tree."""
@@ -119,7 +119,7 @@ class Bazel:
         for path in self.root.iterdir():
             shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
         shutil.copytree(source, self.root, symlinks=True, dirs_exist_ok=True)
-        declared = {**nested, **self._hubs({*nested, *KNOWN})}
+        declared = {**nested, **self._hubs({*nested, *self._known})}
         for path in declared.values():
             (self.root / path / "WORKSPACE").touch()
         lines = (f'local_repository(name = "{name}", path = "{path}")\n' for name, path in declared.items())

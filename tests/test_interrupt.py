@@ -36,6 +36,7 @@ def test_an_interrupt_ends_the_command_and_its_engine(
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a job in the background ignores it
     )
     while not children(process.pid):
         assert process.poll() is None

@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from buildfix.engine import engine_path
+from buildfix.engine import PROTOCOL_VERSION, engine_path
 
 MARKER_WORDS = ["@manual", "@noautodeps"]
 CALLEES = ["__import__", "exec", "find_spec", "import_module", "iter_modules", "load_library", "patch", "walk_packages"]
@@ -653,7 +653,7 @@ def differ(what: str, expected: list[Any], got: list[Any]) -> Iterator[str]:
 def scan(root: Path) -> Iterator[dict[str, Any]]:
     """The `source` records of a tree, from the real engine."""
     request = {
-        "version": 2,
+        "version": PROTOCOL_VERSION,
         "root": str(root),
         "dialect": "bazel",
         "cells": [{"name": "", "path": "", "build_files": ["BUILD.bazel"], "ignore": []}],
