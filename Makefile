@@ -16,7 +16,7 @@ help:
 	@echo 'make test    all tests: Go, then Python with the real engine'
 	@echo 'make lint    ruff, mypy, import-linter, buildfix on itself, gofmt, go vet'
 	@echo 'make fmt     format Python and Go'
-	@echo 'make docs    write docs/findings.md, its examples and the pictures anew'
+	@echo 'make docs    write what is generated in docs/ anew, and the site into site/'
 	@echo 'make bench   time and memory of whole runs, beside yardsticks (BENCH="path ..." FILES=1000,25000)'
 	@echo 'make dist    sdist, wheels for all platforms and an SBOM, into dist/'
 	@echo 'make clean   remove everything that make built'
@@ -117,8 +117,9 @@ fmt: $(STAMP)
 
 .PHONY: docs
 docs: $(STAMP) $(BROWSER)
-	$(BIN)/python -m pytest -q tests/test_explain.py tests/test_demo.py tests/test_completion.py --update-fixtures
+	$(BIN)/python -m pytest -q tests/test_explain.py tests/test_demo.py tests/test_completion.py tests/test_site.py --update-fixtures
 	$(BIN)/python docs/images/make.py
+	$(BIN)/python -m mkdocs build --strict --quiet
 
 .PHONY: dist
 dist: $(STAMP)
