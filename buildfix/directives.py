@@ -30,13 +30,21 @@ class Provided:
 class Directives:
     """`roots` are folders from which modules are imported. `resolved` maps a folder to the modules that its directives
     name; `excluded` are patterns of paths, and `disabled` folders, that are to be left alone; `enabled` the folders
-    below these that are not."""
+    below these that are not. `siblings` maps a folder to whether its sources find what lies beside them by its name
+    alone."""
 
     roots: tuple[str, ...] = ()
     resolved: Mapping[str, Mapping[str, Provided]] = field(default_factory=dict)
     excluded: Mapping[str, Place] = field(default_factory=dict)
     disabled: Mapping[str, Place] = field(default_factory=dict)
     enabled: frozenset[str] = frozenset()
+    siblings: Mapping[str, bool] = field(default_factory=dict)
+
+    def finds_siblings(self, folder: str) -> bool:
+        """Whether sources of a folder import what lies beside them as if the folder were on the path."""
+        if not self.siblings:
+            return False
+        return next((self.siblings[above] for above in _upwards(folder) if above in self.siblings), False)
 
     def provider(self, folder: str, module: str) -> Provided | None:
         """What provides a module for the targets of a package: the longest name first, then the nearest folder."""
@@ -81,6 +89,7 @@ def read(packages: Iterable[Package], text: Callable[[str], bytes | None]) -> Di
     excluded: dict[str, Place] = {}
     disabled: dict[str, Place] = {}
     enabled: set[str] = set()
+    siblings: dict[str, bool] = {}
     for package in sorted({(package.path, package.file) for package in packages if package.file}):
         folder, file = package
         data = text(file) or b""
@@ -94,11 +103,13 @@ def read(packages: Iterable[Package], text: Callable[[str], bytes | None]) -> Di
                     resolved.setdefault(folder, {})[module] = Provided(label, folder, place)
                 case b"exclude", [_, *_]:
                     excluded[f"{folder}/{value}".lstrip("/")] = place
+                case b"python_resolve_sibling_imports", [("true" | "false") as word]:
+                    siblings[folder] = word == "true"
                 case b"python_extension", ["disabled"]:
                     disabled[folder] = place
                 case b"python_extension", ["enabled"]:
                     enabled.add(folder)
-    return Directives(tuple(dict.fromkeys(roots)), resolved, excluded, disabled, frozenset(enabled))
+    return Directives(tuple(dict.fromkeys(roots)), resolved, excluded, disabled, frozenset(enabled), siblings)
 
 
 def _upwards(folder: str) -> list[str]:

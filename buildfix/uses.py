@@ -157,6 +157,8 @@ class _Collector:
         for module in found.touches:
             _note(self.needs, module, Need.IMPLIED, evidence)
         if found.external:
+            if self._is_sibling(source, name, packages, need, evidence):
+                return
             _note(self.externals, found.external, need, evidence)
             self._beside(name, packages, evidence)
             for dotted in dict.fromkeys((name, statement.module)):
@@ -166,6 +168,18 @@ class _Collector:
             self.prefixes.setdefault(found.needs[0], evidence)
         if found.unresolved:
             _note(self.unresolved, found.unresolved, need, evidence)
+
+    def _is_sibling(self, source: Source, name: str, packages: tuple[str, ...], need: Need, evidence: Evidence) -> bool:
+        """Whether an import is of what lies beside the source, where a directive says that it finds that."""
+        if not self.directives.finds_siblings(source.path.rpartition("/")[0]):
+            return False
+        for package in packages:
+            # A folder's own name stands for its `__init__`.
+            known = self.modules.longest_known(f"{package}.{name}".lstrip(".").replace(".__init__", ""))
+            if known and (known == package or known.startswith(f"{package}.") or not package):
+                _note(self.needs, known, need, evidence)
+                return True
+        return False
 
     def _beside(self, name: str, packages: tuple[str, ...], evidence: Evidence) -> None:
         """A script finds its siblings without their package, and anybody what an `imports` puts on the path."""

@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -126,10 +127,10 @@ def test_what_cannot_be_drawn(buildfix: Run, tmp_path: Path) -> None:
 
 def test_a_file_is_written_whole_and_says_what_it_has(buildfix: Run, tmp_path: Path) -> None:
     file = tmp_path / "g.dot"
-    done = buildfix("graph", "//cellar:lib", "--output", file, cwd=ORCHARD)
+    done = buildfix("graph", "--root", ".", "//cellar:lib", "--output", file, cwd=ORCHARD)
     assert (done.returncode, done.stdout) == (0, f"{file}: 4 targets, 3 edges\n")
-    assert file.read_text("utf-8") == buildfix("graph", "//cellar:lib", cwd=ORCHARD).stdout
-    done = buildfix("graph", "//cellar:lib", "--output", tmp_path / "no/g.dot", cwd=ORCHARD)
+    assert file.read_text("utf-8") == buildfix("graph", "--root", ".", "//cellar:lib", cwd=ORCHARD).stdout
+    done = buildfix("graph", "--root", ".", "//cellar:lib", "--output", tmp_path / "no/g.dot", cwd=ORCHARD)
     assert done.returncode == 3
     assert "cannot be written" in done.stderr
 
@@ -282,7 +283,7 @@ def test_the_page_shows_every_name_as_it_is_and_runs_nothing_of_it(page: Any, tm
 @needs_browser
 def test_the_page_can_be_searched_clicked_and_filtered(page: Any, tmp_path: Path, buildfix: Run) -> None:
     file = tmp_path / "g.html"
-    done = buildfix("graph", "cellar", "--output-format", "html", "--output", file, cwd=ORCHARD)
+    done = buildfix("graph", "--root", ".", "cellar", "--output-format", "html", "--output", file, cwd=ORCHARD)
     assert done.returncode == 0, done
     opened(page, file, tmp_path)
     assert "8 targets, 9 edges" in page.locator("#about").text_content()
@@ -312,7 +313,7 @@ def test_the_page_can_be_searched_clicked_and_filtered(page: Any, tmp_path: Path
 def test_without_the_libraries_the_page_says_what_is_missing(tmp_path: Path, buildfix: Run) -> None:
     copy = tmp_path / "installed"
     shutil.copytree(ROOT / "buildfix", copy / "buildfix", ignore=shutil.ignore_patterns("vendor", "__pycache__"))
-    command = ["python", "-m", "buildfix", "graph", "//cellar:lib", "--output-format", "html"]
+    command = [sys.executable, "-m", "buildfix", "graph", "--root", ".", "//cellar:lib", "--output-format", "html"]
     environment = os.environ | {"PYTHONPATH": str(copy)}
     done = subprocess.run(command, cwd=ORCHARD, env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")

@@ -64,7 +64,7 @@ def ask(buildfix: Run, root: Path, *words: str, status: int = 0) -> dict[str, An
 
 
 def test_an_unused_edge_that_others_live_on(buildfix: Run) -> None:
-    done = buildfix("why", "cellar/press:lib", "//cellar/press:gauge", cwd=ORCHARD)
+    done = buildfix("why", "--root", ".", "cellar/press:lib", "//cellar/press:gauge", cwd=ORCHARD)
     assert (
         done.stdout
         == """\
@@ -84,7 +84,7 @@ def test_an_unused_edge_that_others_live_on(buildfix: Run) -> None:
 
 
 def test_a_missing_dep_shows_the_way_by_which_it_arrives(buildfix: Run) -> None:
-    done = buildfix("why", "//barn:work", "kit.saw", cwd=EACH)
+    done = buildfix("why", "--root", ".", "//barn:work", "kit.saw", cwd=EACH)
     assert (
         done.stdout
         == """\

@@ -61,7 +61,19 @@ def page(file: Path, *words: str) -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         html = Path(folder, "graph.html")
-        command = [sys.executable, "-m", "buildfix", "graph", *words, "--output-format", "html", "--output", str(html)]
+        command = [
+            sys.executable,
+            "-m",
+            "buildfix",
+            "graph",
+            "--root",
+            ".",
+            *words,
+            "--output-format",
+            "html",
+            "--output",
+            str(html),
+        ]
         subprocess.run(command, cwd=EACH, env=os.environ | {"PYTHONPATH": str(ROOT)}, check=True, capture_output=True)
         with browser(Path(folder)) as opened:
             opened.goto(html.as_uri())
