@@ -62,8 +62,10 @@ def load(root: Path) -> Config:
         path = root / name
         if disk.is_file(path):
             try:
-                text = disk.read(path).decode("utf-8")
-            except (OSError, UnicodeDecodeError) as error:
+                text = disk.read(root, name).decode("utf-8")
+            except OSError as error:
+                raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+            except UnicodeDecodeError as error:
                 raise ConfigError(f"{path}: cannot be read: {error}") from error
             return parse(text, name)
     return Config()

@@ -57,12 +57,12 @@ def symbols(root: Path) -> tuple[Symbols, ...]:
 
 def declared(root: Path) -> tuple[Hub, ...]:
     """The hubs that the files of the workspace declare."""
-    return tuple(hub for name in _FILES for hub in _of_file(root / name))
+    return tuple(hub for name in _FILES for hub in _of_file(root, name))
 
 
-def _of_file(path: Path) -> Iterator[Hub]:
+def _of_file(root: Path, name: str) -> Iterator[Hub]:
     try:
-        tree = parse_tree(path.name, disk.read(path))
+        tree = parse_tree(name, disk.read(root, name))
     except (OSError, BuildFileError):
         return
     for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):

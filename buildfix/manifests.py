@@ -59,13 +59,13 @@ def read(root: Path, folders: Iterable[str]) -> tuple[Distribution, ...]:
     only = next(iter({hub.name for hub in declared}), "") if len({hub.name for hub in declared}) == 1 else ""
     files = {file: hub.name for hub in declared for file in hub.requirements}
     for file, hub in {**dict.fromkeys(_USUAL, only), **files}.items():
-        found += (_installed(name, hub, file) for name in _names(root / file))
+        found += (_installed(name, hub, file) for name in _names(root, Path(file)))
     return tuple(found)
 
 
 def _manifest(root: Path, file: str) -> Iterator[Distribution]:
     try:
-        data = yaml.safe_load(disk.read(root / file))
+        data = yaml.safe_load(disk.read(root, file))
     except (OSError, yaml.YAMLError, UnicodeDecodeError, RecursionError, ValueError):
         return
     manifest = data.get("manifest") if isinstance(data, dict) else None
@@ -103,10 +103,10 @@ def modules_of(name: str) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def _names(path: Path) -> Iterator[str]:
+def _names(root: Path, path: Path) -> Iterator[str]:
     """The distributions that a requirement or lock file names."""
     try:
-        text = disk.read(path).decode("utf-8")
+        text = disk.read(root, path).decode("utf-8")
     except (OSError, UnicodeDecodeError):
         return
     if path.suffix in (".toml", ".lock") and path.name != "requirements.lock":

@@ -311,7 +311,7 @@ def _ruled_by_gazelle(facts: Facts, space: Workspace) -> Iterable[Package]:
 def _reader(space: Workspace) -> Callable[[str], bytes | None]:
     def read(path: str) -> bytes | None:
         try:
-            return disk.read(space.root / path)
+            return disk.read(space.root, path)
         except OSError:
             return None
 

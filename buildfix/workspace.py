@@ -7,7 +7,6 @@ only be learnt from the labels themselves, a prefix that stands for the root, is
 from __future__ import annotations
 
 import ast
-import configparser
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -15,7 +14,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from buildfix import disk, labels
+from buildfix import buckconfig, disk, labels
+from buildfix.buildfile import BuildFileError, parse_tree
 from buildfix.config import Config
 from buildfix.engine import Cell
 from buildfix.labels import Label
@@ -180,7 +180,7 @@ def _dialect(root: Path) -> Dialect | None:
 
 
 def _read_buck(root: Path) -> Workspace:
-    sections = _buckconfig(root)
+    sections = buckconfig.read(root, root)
     paths = {**sections.get("repositories", {}), **sections.get("cells", {})}
     aliases = {**sections.get("repository_aliases", {}), **sections.get("cell_aliases", {})}
     cells: list[Cell] = []
@@ -188,7 +188,7 @@ def _read_buck(root: Path) -> Workspace:
         folder = clean_path(os.path.normpath(path))
         if folder.startswith(".."):
             continue  # outside the tree: its labels are outside labels
-        own = sections if folder == "" else _buckconfig(root / folder)
+        own = sections if folder == "" else buckconfig.read(root, root / folder)
         cells.append(Cell(name, folder, _buck_build_files(own or sections), _buck_ignore(own)))
     if not any(cell.path == "" for cell in cells):
         cells.append(Cell("root", "", _buck_build_files(sections), _buck_ignore(sections)))
@@ -222,48 +222,6 @@ def _words(text: str) -> list[str]:
     return [word for word in re.split(r"[,\s\\]+", text) if word]
 
 
-_INCLUDE = re.compile(r"^\s*<(\?)?file:(.+)>\s*$")
-
-
-def _buckconfig(folder: Path) -> dict[str, dict[str, str]]:
-    """The sections of a cell's `.buckconfig`, later files over earlier ones."""
-    parts = [path for path in disk.entries(folder / ".buckconfig.d") if not path.name.startswith(".")]
-    sections: dict[str, dict[str, str]] = {}
-    for path in (*parts, folder / ".buckconfig", folder / ".buckconfig.local"):
-        for section, keys in _read_ini(path, depth=0).items():
-            sections.setdefault(section, {}).update(keys)
-    return sections
-
-
-def _read_ini(path: Path, depth: int) -> dict[str, dict[str, str]]:
-    if not disk.is_file(path) or depth > 8:
-        return {}
-    try:
-        text = disk.read(path).decode("utf-8", "replace")
-    except OSError as error:
-        raise WorkspaceError(f"{path}: cannot be read: {error.strerror}") from error
-    sections: dict[str, dict[str, str]] = {}
-    kept: list[str] = []
-    for line in re.sub(r"\\\r?\n\s*", " ", text).splitlines():
-        include = _INCLUDE.match(line)
-        if include is None:
-            kept.append(line)
-            continue
-        for section, keys in _read_ini(path.parent / include.group(2), depth + 1).items():
-            sections.setdefault(section, {}).update(keys)
-    parser = configparser.RawConfigParser(
-        strict=False, delimiters=("=",), comment_prefixes=("#",), allow_no_value=True, default_section="\0"
-    )
-    parser.optionxform = str  # type: ignore[assignment,method-assign]  # keys are case-sensitive in Buck
-    try:
-        parser.read_string("\n".join(kept), source=str(path))
-    except configparser.Error as error:
-        raise WorkspaceError(f"{path}: not a valid .buckconfig: {error}") from error
-    for section in parser.sections():
-        sections.setdefault(section, {}).update({k: v or "" for k, v in parser.items(section)})
-    return sections
-
-
 # --- Bazel -----------------------------------------------------------------------------------------------------------
 
 
@@ -271,7 +229,7 @@ def _read_bazel(root: Path) -> Workspace:
     own_names: set[str] = set()
     local: dict[str, str] = {}
     for file in BAZEL_MARKS:
-        for function, args in _top_calls(root / file):
+        for function, args in _top_calls(root, file):
             if function in ("module", "workspace"):
                 own_names |= {args[key] for key in ("name", "repo_name") if args.get(key)}
             elif function in ("local_path_override", "local_repository") and "path" in args:
@@ -311,20 +269,21 @@ def _nested_repositories(root: Path, ignored: tuple[str, ...]) -> Iterable[str]:
 
 def _bazelignore(root: Path) -> tuple[str, ...]:
     path = root / ".bazelignore"
-    if not disk.is_file(path):
-        return ()
-    lines = disk.read(path).decode("utf-8", "replace").splitlines()
+    try:
+        lines = (disk.text(root, path) or "").splitlines()
+    except OSError as error:
+        raise WorkspaceError(f"{path}: cannot be read: {error.strerror}") from error
     folders = [clean_path(line) for line in lines if line.strip() and not line.lstrip().startswith("#")]
     return tuple(f"/{folder.strip()}" for folder in folders if folder.strip())
 
 
-def _top_calls(path: Path) -> list[tuple[str, dict[str, str]]]:
+def _top_calls(root: Path, file: str) -> list[tuple[str, dict[str, str]]]:
     """The calls at the top of a Starlark file, with those of their arguments that are string literals."""
-    if not disk.is_file(path):
+    if not disk.is_file(root / file):
         return []
     try:
-        tree = ast.parse(disk.read(path))
-    except (SyntaxError, ValueError, OSError):
+        tree = parse_tree(file, disk.read(root, file))
+    except (BuildFileError, OSError):
         return []
     calls = []
     for statement in tree.body:
