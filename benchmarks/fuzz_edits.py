@@ -3,8 +3,9 @@
 usage: fuzz_edits.py [FILES] [--first SEED] [--jobs N]
 
 Each file is parsed, edited and parsed again; nothing but the intended change may differ: no other byte of the lines
-around, no comment but those of what went, no line ending. Everything depends on the seed alone; what fails is printed
-with its seed. Exit status 1 if anything did.
+around, no comment but those of what went, no line ending. Then the same file is torn: the editor may refuse what is
+left, and must change nothing else. Everything depends on the seed alone; what fails is printed with its seed. Exit
+status 1 if anything did.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ def attempt(seed: int) -> tuple[int, str]:
     """The seed, and what went wrong with its file."""
     try:
         random_build_files.check(seed)
+        random_build_files.check_torn(seed)
     except Exception:
         return seed, traceback.format_exc()
     return seed, ""
@@ -43,7 +45,8 @@ def main() -> int:
         seeds = range(args.first, args.first + args.files)
         failed = [(seed, why) for seed, why in pool.map(attempt, seeds, chunksize=100) if why]
     for seed, why in failed[:5]:
-        print(f"--- seed {seed}\n{random_build_files.Writer(seed).file().decode()}\n{why}")
+        print(f"--- seed {seed}\n{random_build_files.Writer(seed).file().decode()}")
+        print(f"--- torn\n{random_build_files.torn(seed)!r}\n{why}")
     print(f"{args.files} files in {time.monotonic() - begun:.0f} s: {len(failed)} failed")
     return int(bool(failed))
 

@@ -8,7 +8,7 @@ import re
 from collections import Counter
 
 from buildfix import edits
-from buildfix.buildfile import BuildFile, Comment
+from buildfix.buildfile import BuildFile, BuildFileError, Comment
 
 LABELS = [":a", ":lib", "//x:y", "//x/y:z", "//x/y", "cell//p/q:r", "@pip//numpy", "//caffe2:torch", "//é/ü:ß", ":b.c"]
 COMMENTS = ["# keep", "# @manual", '# why, oh "why"', "#", "# ünï [1, 2]", "# 'quoted' # twice", "#:x,"]
@@ -221,6 +221,50 @@ def check(seed: int) -> None:
     for line in _lines_outside(file, changes):
         assert any(line == other for other in rest), f"changed {line!r}"
     _stay_with_their_element(file, edited, dropped)
+
+
+# What texts are cut at in one place and not in another, what is invisible, and what changes how the rest is read.
+ODD = [
+    "\f", "\v", "\x1c", "\x85", "\u2028", "\ufeff", "\0", "\t", "\r", "\n", "\r\n", "\\\n", ";", "#", "'", '"', '"""',
+    "r'''", ")", "(", "[", "]", ",", "+", "if c: ", "lambda x: ", "*", "**", "e\u0301", "\U0001f600", " ", "=", "[[]]",
+    "for x in y", 'f"{x}"',
+]  # fmt: skip
+
+
+def torn(seed: int) -> bytes:
+    """The file of a seed with something odd put in, or a part left out or said twice, here and there."""
+    writer = Writer(seed)
+    text, chance = writer.file().decode(), writer.random
+    for _ in range(chance.randint(1, 4)):
+        at = chance.randrange(len(text) + 1)
+        end = min(len(text), at + chance.randrange(12))
+        match chance.randrange(4):
+            case 0:
+                text = text[:at] + text[end:]
+            case 1:
+                text = text[:end] + text[at:]
+            case _:
+                text = text[:at] + chance.choice(ODD) + text[at:]
+    return text.encode()
+
+
+def check_torn(seed: int) -> str:
+    """Change the torn file of a seed: it is `unreadable`, the change is `refused`, or no other line is changed.
+    Raises AssertionError, or what the editor raises besides its own errors."""
+    data, chance = torn(seed), random.Random(seed)
+    try:
+        file = BuildFile.parse("BUCK", data)
+    except BuildFileError:
+        return "unreadable"
+    changes = random_changes(file, chance)
+    try:
+        after = edits.edit(file, changes)
+    except edits.EditError:
+        return "refused"
+    rest = iter(_lines(after))
+    for line in _lines_outside(file, changes):
+        assert any(line == other for other in rest), f"changed {line!r}"
+    return "edited"
 
 
 def _may_go(node: ast.stmt) -> bool:

@@ -370,6 +370,12 @@ def test_only_what_was_asked_for_changes(seed: int) -> None:
 
 @settings(deadline=None)
 @given(st.integers(0, 1 << 40))
+def test_a_torn_file_is_refused_or_edited_like_others(seed: int) -> None:
+    random_build_files.check_torn(seed)
+
+
+@settings(deadline=None)
+@given(st.integers(0, 1 << 40))
 def test_dropping_what_was_added_restores_a_list_with_trailing_commas(seed: int) -> None:
     data = random_build_files.Writer(seed).file()
     file = BuildFile.parse("BUCK", data)

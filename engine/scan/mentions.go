@@ -87,12 +87,17 @@ func (s *scanner) noteText(e expr, text []byte) {
 	case isPath(text):
 		s.addString(e, text, flagPath)
 	case s.holding > 0 && name(text) == len(text) && len(text) > 0:
-		s.addString(e, text, flagWord)
+		s.addHeld(e, text, flagWord)
 	case s.holding > 0 && len(entryPoint(text)) > 0:
-		s.addString(e, entryPoint(text), "")
+		s.addHeld(e, entryPoint(text), "")
 	default:
 		s.noteCode(e, text)
 	}
+}
+
+func (s *scanner) addHeld(e expr, text []byte, flag string) {
+	s.addString(e, text, flag)
+	s.strings[len(s.strings)-1].held = s.holding
 }
 
 // isPath tells whether text is the path of a Python file.

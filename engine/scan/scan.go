@@ -60,6 +60,8 @@ type String struct {
 	Text      string
 	Line, Col int
 	Flag      string
+
+	held int // the calls and assignments that it was taken down for; 0 if it would have been without them
 }
 
 // Dynamic is a call of one of Options.Callees, or a place where one is not called but passed on.

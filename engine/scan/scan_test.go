@@ -108,6 +108,11 @@ var snippets = []struct{ what, source, want string }{
 		 ["l:m",7,11,""],["o.p",7,22,""]]}`,
 	},
 	{
+		"what stands between two signs of an assignment is not held",
+		"plugins = ['a', 'k = l:m', 'n.o'][f(plugins='c')] = ['b']\n",
+		`{"names":["plugins"],"strings":[["n.o",1,27,""],["c",1,44,"w"],["b",1,53,"w"]]}`,
+	},
+	{
 		"paths of sources, and code in strings",
 		"'a/b.py', '../c.pyi', 'd e/f.py', 'import g, h.i as j; from k.l import (m,\\n n)', 'import is prose', f'from o import *\\n{p}'\n",
 		`{"strings":[["a/b.py",1,0,"p"],["../c.pyi",1,10,"p"],["g",1,34,"c"],["h.i",1,34,"c"],["k.l.m",1,34,"c"],["k.l.n",1,34,"c"],

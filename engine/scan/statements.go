@@ -1,5 +1,7 @@
 package scan
 
+import "slices"
+
 // file recognizes a whole source.
 func (s *scanner) file() {
 	s.wantDoc = true
@@ -242,8 +244,9 @@ func (s *scanner) expressionStatement() {
 
 // assignment recognizes the rest of `target = ... = value`.
 func (s *scanner) assignment(first int, e expr) {
-	all := false
+	all, strings := false, len(s.strings)
 	for s.k == tAssign {
+		s.letGo(strings) // what stands between two signs is a target, not the value
 		if e.flags&fTarget == 0 {
 			s.object(first, "cannot assign to this expression")
 		} else if s.isAll(e) {
@@ -259,12 +262,20 @@ func (s *scanner) assignment(first int, e expr) {
 			s.holding++
 		}
 		s.advance()
-		first = s.i
+		first, strings = s.i, len(s.strings)
 		e = s.yieldOrStar()
 	}
 	s.holding = 0
 	if all {
 		s.extendAll(first, s.i)
+	}
+}
+
+// letGo forgets the strings from an index on that were taken down for nothing but the assignment around them.
+func (s *scanner) letGo(from int) {
+	if s.holding > 0 {
+		kept := slices.DeleteFunc(s.strings[from:], func(found String) bool { return found.held == s.holding })
+		s.strings = s.strings[:from+len(kept)]
 	}
 }
 

@@ -58,7 +58,7 @@ func (s *scanner) notePrefix(e expr) {
 
 func (s *scanner) addString(e expr, text []byte, flag string) {
 	line, col := s.position(s.start(int(e.a)))
-	s.strings = append(s.strings, String{string(text), line, col, flag})
+	s.strings = append(s.strings, String{Text: string(text), Line: line, Col: col, Flag: flag})
 }
 
 // constant is what is known of the value of e.
