@@ -17,6 +17,7 @@ help:
 	@echo 'make lint    ruff, mypy, import-linter, buildfix on itself, gofmt, go vet'
 	@echo 'make fmt     format Python and Go'
 	@echo 'make docs    write what is generated in docs/ anew, and the site into site/'
+	@echo 'make fuzz    random input for parser, evaluator, scanner, globs and editor (FUZZ=30s for each, SEED=0)'
 	@echo 'make bench   time and memory of whole runs, beside yardsticks (BENCH="path ..." FILES=1000,25000)'
 	@echo 'make dist    sdist, wheels for all platforms and an SBOM, into dist/'
 	@echo 'make clean   remove everything that make built'
@@ -140,6 +141,17 @@ FILES ?= 1000,25000
 .PHONY: bench
 bench: $(STAMP)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python benchmarks/bench.py $(BENCH) --files "$(FILES)"
+
+# What fails is written into the folder testdata of its package, or printed with its seed.
+FUZZ ?= 30s
+SEED ?= 0
+.PHONY: fuzz
+fuzz: $(STAMP)
+	@cd engine && for one in scan:FuzzScan evaluate:FuzzParse evaluate:FuzzEvaluate walk:FuzzPattern; do \
+	  $(GO_PATH) go test "./$${one%:*}" -run '^$$' -fuzz "^$${one#*:}$$" -fuzztime $(FUZZ) -fuzzminimizetime 1x || exit 1; \
+	done
+	$(BIN)/python benchmarks/fuzz_scan.py 50000 --first $(SEED)
+	$(BIN)/python benchmarks/fuzz_edits.py 5000 --first $(SEED)
 
 .PHONY: clean
 clean:

@@ -14,6 +14,7 @@ PAGES = {
     "results.md": "benchmarks/results.md",
     "changelog.md": "CHANGELOG.md",
     "contributing.md": "CONTRIBUTING.md",
+    "reporting.md": "SECURITY.md",
 }
 
 

@@ -402,7 +402,9 @@ class Reference(ast.NodeVisitor):
         self.visit(node.annotation)
         if node.value:
             self.assigned([node.target], node.value)
-        elif not isinstance(node.target, ast.Name):
+        elif isinstance(node.target, ast.Name):
+            self.value(node.target)  # nothing is bound
+        else:
             self.visit(node.target)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
@@ -586,14 +588,12 @@ def literal(node: ast.AST) -> list[str] | None:
 
 
 def asks_for_main(node: ast.AST) -> bool:
-    if not (isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Eq)):
+    if not isinstance(node, ast.Compare):
         return False
-    sides = node.left, node.comparators[0]
+    pairs = zip([node.left, *node.comparators], node.comparators, strict=False)
     return any(
-        isinstance(name, ast.Name)
-        and name.id == "__name__"
-        and isinstance(text, ast.Constant)
-        and text.value == "__main__"
+        isinstance(op, ast.Eq) and isinstance(name, ast.Name) and name.id == "__name__" and constant(text) == "__main__"
+        for op, sides in zip(node.ops, pairs, strict=True)
         for name, text in (sides, sides[::-1])
     )
 

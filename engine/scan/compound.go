@@ -38,9 +38,10 @@ func (s *scanner) ifStatement() {
 	for kind := "if"; ; kind = "elif" {
 		at := s.i
 		s.advance()
+		s.asksForMain = false
 		s.namedExpression()
 		s.span(at + 1)
-		if s.inModule() && !s.bad && s.asksForMain(at+1, s.i) {
+		if s.inModule() && !s.bad && s.asksForMain {
 			s.main = true
 		}
 		s.clause(kind, at, len(s.spans)-1)

@@ -160,12 +160,13 @@ func (s *scanner) binary(min uint8) expr {
 	} else {
 		left = s.unary()
 	}
+	operand := left // of the next comparison: in a chain of them, the right one of the last
 	for {
 		p := precedence[s.k]
 		if p == 0 || p < min {
 			return left
 		}
-		op := s.k
+		op, equal := s.k, s.toks[s.i].sub == cmpEqual
 		switch op {
 		case kNot:
 			if s.peek() != kIn {
@@ -178,9 +179,20 @@ func (s *scanner) binary(min uint8) expr {
 			}
 		}
 		s.advance()
-		s.binary(p + 1)
+		right := s.binary(p + 1)
+		if op == tCompare && equal && (s.isMain(operand, right) || s.isMain(right, operand)) {
+			s.asksForMain = true
+		}
 		left = s.result(left, op)
+		if operand = left; p == precCompare {
+			operand = right
+		}
 	}
+}
+
+// isMain tells whether two operands are __name__ and "__main__".
+func (s *scanner) isMain(name, text expr) bool {
+	return name.kind == xName && s.toks[name.b].sub == nDunderName && text.kind == xStr && s.constant(text) == "__main__"
 }
 
 // result is what is known of `left op right`.

@@ -4,18 +4,19 @@ import "sort"
 
 // facts is what the recognizer takes down on its way; finish turns it into a Result.
 type facts struct {
-	imports    []Import
-	blocks     []Block
-	bound      []int32 // names that module level binds
-	all        []string
-	hasAll     bool
-	allDynamic bool
-	callsOnAll int // calls that change __all__ in a way that is not understood
-	stars      bool
-	strings    []String
-	dynamic    []Dynamic
-	chains     []span // first and last name
-	main       bool
+	imports     []Import
+	blocks      []Block
+	bound       []int32 // names that module level binds
+	all         []string
+	hasAll      bool
+	allDynamic  bool
+	callsOnAll  int // calls that change __all__ in a way that is not understood
+	stars       bool
+	strings     []String
+	dynamic     []Dynamic
+	chains      []span // first and last name
+	main        bool
+	asksForMain bool // the condition at hand compares __name__ with "__main__"
 
 	opts    Options
 	aliases Words // what imports call Options.Callees
@@ -168,25 +169,6 @@ func (s *scanner) matching(i, end int) int {
 		}
 	}
 	return end
-}
-
-// asksForMain tells whether a condition compares __name__ with "__main__".
-func (s *scanner) asksForMain(first, end int) bool {
-	for i := first + 1; i+1 < end; i++ {
-		if t := s.toks[i]; t.kind == tCompare && t.sub == cmpEqual {
-			left, right := i-1, i+1
-			if s.toks[left].kind == tString {
-				left, right = right, left
-			}
-			if s.toks[left].kind == tName && s.toks[left].sub == nDunderName && s.toks[right].kind == tString {
-				text, ok := s.value(nil, right)
-				if ok && string(text) == "__main__" {
-					return true
-				}
-			}
-		}
-	}
-	return false
 }
 
 // finish turns what was taken down into a Result.

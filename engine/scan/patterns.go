@@ -161,9 +161,12 @@ func (s *scanner) namePattern() {
 			return
 		}
 	}
+	value := expr{kind: xName, b: int32(last)}
 	if last > first {
 		s.chains = append(s.chains, span{first, last})
+		value.kind = xAttr
 	}
+	s.noteValue(first, value)
 	if s.accept(tLParen) {
 		s.classPattern()
 	}

@@ -130,6 +130,12 @@ var snippets = []struct{ what, source, want string }{
 		`{"imports":[["a",0,"","",2,0,2,7,2,-1]],"markers":[[1,0,"# @noautodeps: because",true],[2,10,"# @manual=//x:y",false]]}`,
 	},
 	{"main", "if '__main__' == __name__: pass", `{"main":true}`},
+	{"main in a chain, in brackets", "if f((x == __name__) == ('__' 'main__')) or x < '__main__' == __name__: pass", `{"main":true}`},
+	{
+		"what only looks like main",
+		"if x.__name__ == '__main__' == __name__[0] or x + __name__ == '__main__' or b'__main__' == __name__ == '__main__'[0]: pass",
+		`{}`,
+	},
 	{"no main in a function", "def f():\n  if __name__ == '__main__': pass\n", `{"names":["f"]}`},
 	{
 		"line ends, byte order mark, form feed, tabs",
@@ -170,6 +176,12 @@ var snippets = []struct{ what, source, want string }{
 		`{"names":["match","case","type","_"]}`,
 	},
 	{"f-strings in f-strings", "f'{a:{b!r:>{c}}}{ {'d': f'{e:%H:%M}'}['d'] = }{{}}' f\"{f'{\"x.y\"}'}\"\n", `{"strings":[["x.y",1,58,""]]}`},
+	{"an f-string is no docstring", "f'a.b'\n", `{"strings":[["a.b",1,0,""]]}`},
+	{
+		"calls that import by name, in patterns",
+		"match x:\n case patch() | m.patch: pass\n",
+		`{"dynamic":[["patch",2,"","value"],["m.patch",2,"","value"]]}`,
+	},
 	{"t-strings", "t'a.{b}' rt'{c}'\n", `{"strings":[["a.",1,0,"f"]]}`},
 }
 

@@ -233,13 +233,18 @@ func (s *scanner) expressionStatement() {
 	case tColon:
 		s.annotated(first, e)
 	default:
-		if wantDoc && e.kind == xStr && s.atEnd() {
+		if wantDoc && e.kind == xStr && s.atEnd() && !s.isFormatted(e) {
 			s.strings = s.strings[:strings]
 		}
 		if s.callsOnAll == calls+1 && s.inModule() && !s.bad && s.startsWithAll(first) && s.callOnAll(first, s.i) {
 			s.callsOnAll = calls
 		}
 	}
+}
+
+// isFormatted tells whether a constant has a part that is an f-string, if one without fields; such is no docstring.
+func (s *scanner) isFormatted(e expr) bool {
+	return slices.ContainsFunc(s.toks[e.a:e.b], func(t token) bool { return t.kind == tFStart })
 }
 
 // assignment recognizes the rest of `target = ... = value`.
