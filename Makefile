@@ -127,7 +127,7 @@ dist: $(STAMP)
 	@$(GO_PATH) $(BIN)/python packaging/dist.py dist
 
 # The oldest releases that pyproject.toml allows of what buildfix needs to run.
-LOWEST := $(VENV)-lowest
+LOWEST := $(VENV)/lowest
 
 .PHONY: test-lowest
 test-lowest: $(STAMP)

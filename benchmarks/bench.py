@@ -219,8 +219,8 @@ def _request(root: Path) -> bytes:
     from buildfix import config, pipeline, workspace
 
     settings = config.load(root)
-    asked = pipeline.request(workspace.read(root, settings), settings, pipeline.Options(), overlay={})
-    return msgspec.json.encode(msgspec.structs.replace(asked, packages=msgspec.UNSET))
+    space = workspace.read(root, settings)
+    return msgspec.json.encode(pipeline.request(space, settings, pipeline.Options(), overlay={}))
 
 
 def _processor() -> str:

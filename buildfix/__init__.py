@@ -18,22 +18,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from buildfix.api import (
+    from buildfix.api import apply, check
+    from buildfix.errors import Error, IncompleteError, UsageError
+    from buildfix.findings import (
         Code,
         Confidence,
         Dependent,
-        Error,
         Evidence,
         FileChange,
         Finding,
-        IncompleteError,
         Place,
         Reason,
         Result,
         Summary,
-        UsageError,
-        apply,
-        check,
     )
 
 __version__ = "0.1.0"
@@ -61,6 +58,6 @@ def __getattr__(name: str) -> Any:
     """The names of the API are imported when they are asked for: the command line begins without them."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from buildfix import api
+    from buildfix import api, errors, findings
 
-    return getattr(api, name)
+    return next(getattr(module, name) for module in (api, errors, findings) if hasattr(module, name))

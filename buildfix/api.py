@@ -1,58 +1,16 @@
-"""What programs may rely on: `check`, `apply`, the values that they return, the errors that they raise."""
+"""What programs call: `check` and `apply`."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 
-from buildfix import config, engine, pipeline, since, write
-from buildfix.findings import (
-    Code,
-    Confidence,
-    Dependent,
-    Evidence,
-    FileChange,
-    Finding,
-    Place,
-    Reason,
-    Result,
-    Summary,
-    codes_of,
-)
+from buildfix import pipeline
+from buildfix.errors import UsageError
+from buildfix.findings import Result, codes_of
 from buildfix.policy import Policy
-from buildfix.roots import PathError, WorkspaceError, find_root, relative
-
-__all__ = [
-    "Code",
-    "Confidence",
-    "Dependent",
-    "Error",
-    "Evidence",
-    "FileChange",
-    "Finding",
-    "IncompleteError",
-    "Place",
-    "Reason",
-    "Result",
-    "Summary",
-    "UsageError",
-    "apply",
-    "check",
-]
-
-
-class Error(Exception):
-    """Why there is no result. The message is for people: what happened, where, and what to do."""
-
-
-class UsageError(Error):
-    """What was asked for, or the configuration, is wrong (the command line's exit status 2)."""
-
-
-class IncompleteError(Error):
-    """The engine failed, or a file could not be written (exit status 3)."""
+from buildfix.roots import find_root, relative
 
 
 def check(
@@ -78,28 +36,19 @@ def check(
     Returns a Result: `findings`, sorted by place, and `changes`, the bytes of each file before and after the repair.
     Raises UsageError and IncompleteError.
     """
+    listed = [Path(path) for path in paths]
+    base = (Path(root) if root is not None else find_root((listed or [Path.cwd()])[0].absolute())).resolve()
     try:
-        listed = [Path(path) for path in paths]
-        start = (listed[0] if listed else Path.cwd()).absolute()
-        base = (Path(root) if root is not None else find_root(start)).resolve()
-        policy = Policy(
-            unsafe=unsafe_fixes,
-            add_only=add_only,
-            only_under=tuple(relative(base, Path(path)) for path in only_under),
-        )
-        options = pipeline.Options(
-            jobs=jobs,
-            policy=policy,
-            since=since,
-            select=codes_of(select),
-            ignore=codes_of(ignore),
-            cache=cache,
-        )
-        return pipeline.check(base, listed, options)
-    except _USAGE as error:
+        chosen, ignored = codes_of(select), codes_of(ignore)
+    except ValueError as error:
         raise UsageError(str(error)) from error
-    except engine.EngineError as error:
-        raise IncompleteError(str(error)) from error
+    policy = Policy(
+        unsafe=unsafe_fixes,
+        add_only=add_only,
+        only_under=tuple(relative(base, Path(path)) for path in only_under),
+    )
+    options = pipeline.Options(jobs=jobs, policy=policy, since=since, select=chosen, ignore=ignored, cache=cache)
+    return pipeline.check(base, listed, options)
 
 
 def apply(root: str | os.PathLike[str], result: Result) -> Result:
@@ -108,11 +57,4 @@ def apply(root: str | os.PathLike[str], result: Result) -> Result:
     Raises IncompleteError if a file is no longer what it was when it was checked, or cannot be written; then all are as
     before.
     """
-    try:
-        write.write_all(Path(root).resolve(), result.changes)
-    except write.WriteError as error:
-        raise IncompleteError(str(error)) from error
-    return replace(result, applied=True)
-
-
-_USAGE = (config.ConfigError, since.SinceError, engine.RequestError, PathError, WorkspaceError, ValueError)
+    return pipeline.apply(Path(root).resolve(), result)

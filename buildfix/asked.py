@@ -7,17 +7,18 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from buildfix import stdlib
+from buildfix.errors import Error, IncompleteError, UsageError
 from buildfix.knowledge import Knowledge
 from buildfix.labels import Label
 from buildfix.policy import below as under
 
 
-class UnknownError(Exception):
+class UnknownError(Error):
     """There is nothing of that name; the message says what is near. `incomplete`: it may be where nobody could look."""
 
     def __init__(self, message: str, incomplete: bool = False) -> None:
         super().__init__(message)
-        self.incomplete = incomplete
+        self.status = IncompleteError.status if incomplete else UsageError.status
 
 
 class Subject(NamedTuple):

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from buildfix import write
+from buildfix.errors import UsageError
 from buildfix.findings import Code, Finding, Key
 from buildfix.policy import Policy
 from buildfix.targets import Target, TargetGraph
@@ -19,7 +20,7 @@ from buildfix.targets import Target, TargetGraph
 VERSION = 1
 
 
-class BaselineError(Exception):
+class BaselineError(UsageError):
     """The baseline cannot be used; the message names the file and says what to do."""
 
 

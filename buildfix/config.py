@@ -11,11 +11,12 @@ from typing import Any, Literal, NamedTuple
 import yaml
 
 from buildfix import disk
+from buildfix.errors import UsageError
 from buildfix.findings import Code, codes_of
 from buildfix.roots import CONFIG_FILES, clean_path
 
 
-class ConfigError(Exception):
+class ConfigError(UsageError):
     """The configuration cannot be used; the message names file and line."""
 
 

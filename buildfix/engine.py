@@ -16,16 +16,17 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import msgspec
 
+from buildfix.errors import IncompleteError, UsageError
 from buildfix.roots import engine_path
 
 PROTOCOL_VERSION = 3
 
 
-class RequestError(Exception):
+class RequestError(UsageError):
     """The engine refuses the request: an expression or a text of the configuration is not valid Starlark."""
 
 
-class EngineError(Exception):
+class EngineError(IncompleteError):
     """The engine could not be started, or its stream ended before it was done."""
 
 

@@ -15,7 +15,6 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -123,16 +122,11 @@ class Shelf:
                 "read": basis.read,
             }
         )
-        with contextlib.suppress(OSError, ValueError):
+        from buildfix import write  # not where a report is found: that is to cost no more than it must
+
+        with contextlib.suppress(OSError, ValueError, write.WriteError):
             self._folder.mkdir(parents=True, exist_ok=True)
-            handle, new = tempfile.mkstemp(dir=self._folder)
-            try:
-                with open(handle, "wb") as file:
-                    file.write(head.encode("utf-8", "surrogateescape") + b"\n" + report.text)
-                os.replace(new, self._path)
-            except BaseException:
-                os.unlink(new)
-                raise
+            write.write_file(self._path, head.encode("utf-8", "surrogateescape") + b"\n" + report.text)
             self._tidy()
 
     def _tidy(self) -> None:
@@ -146,7 +140,8 @@ def _digest(parts: Sequence[Any]) -> str:
 
 
 def _fingerprint(request: bytes) -> str | None:
-    """What the engine says of the tree now; None if it says nothing."""
+    """What the engine says of the tree now; None if it says nothing. Done by hand: engine.py, which decodes every kind
+    of record, takes longer to import than the engine takes to answer."""
     done = subprocess.run([engine_path()], input=request, capture_output=True, check=False)
     lines: Iterable[bytes] = done.stdout.splitlines() if done.returncode == 0 else ()
     for line in lines:

@@ -6,7 +6,7 @@ Each step takes what the one before returned; only `load` (through engine.py) an
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
@@ -35,6 +35,7 @@ from buildfix import (
     parts,
     proof,
     records,
+    selection,
     since,
     thirdparty,
     uses,
@@ -52,12 +53,12 @@ from buildfix.labels import Label
 from buildfix.manifests import Distribution
 from buildfix.modules import Modules
 from buildfix.permits import Permits
-from buildfix.policy import DEFAULT, Policy, below, selected
+from buildfix.policy import DEFAULT, Policy, selected
 from buildfix.proof import Proven
 from buildfix.reach import Reach
 from buildfix.roots import Dialect, relative
 from buildfix.sites import Sites
-from buildfix.targets import Target, TargetGraph
+from buildfix.targets import TargetGraph
 from buildfix.thirdparty import Origin, ThirdParty
 from buildfix.uses import TargetUses
 from buildfix.workspace import Workspace
@@ -132,7 +133,7 @@ def judge(known: Knowledge, rerun: Rerun) -> Result:
     policy = rerun.options.policy
     judged = weigh(known, rerun)
     told, notes = baseline.tell(judged.findings, known.graph, policy, known.selected)
-    inside = selection_of_files(rerun.options.paths)
+    inside = selection.files(rerun.options.paths)
     changes = tuple(replace(change, outside=not inside(change.path)) for change in judged.proven.changes)
     result = Result(told, changes, replace(summary(known), notes=(*summary(known).notes, *notes)))
     if rerun.options.parts:
@@ -272,8 +273,8 @@ def know(
         config=config,
         facts=facts,
         directives=said,
-        selected=selection(options.paths),
-        selected_folder=selection_of_folders(options.paths),
+        selected=selection.targets(options.paths),
+        selected_folder=selection.folders(options.paths),
     )
 
 
@@ -335,35 +336,6 @@ def _spelled(facts: Facts) -> Iterable[tuple[str, str]]:
 
 def _names(facts: Facts) -> frozenset[tuple[str, str]]:
     return frozenset((call.package, call.name) for call in facts.calls if call.name)
-
-
-def selection(paths: Sequence[str]) -> Callable[[Target], bool]:
-    """Whether a target is asked about: its package, or a file with a call that makes it, lies below a path, or it has a
-    source there."""
-    if not paths or "" in paths:
-        return lambda _: True
-
-    def chosen(target: Target) -> bool:
-        own = (target.folder, *(frame.file for frame in target.leaf.stack))
-        if any(below(where, path) for path in paths for where in own):
-            return True
-        return any(src.path is not None and below(src.path, path) for src in target.srcs for path in paths)
-
-    return chosen
-
-
-def selection_of_files(paths: Sequence[str]) -> Callable[[str], bool]:
-    """Whether a file lies below the paths that were asked for."""
-    if not paths or "" in paths:
-        return lambda _: True
-    return lambda file: any(below(file, path) for path in paths)
-
-
-def selection_of_folders(paths: Sequence[str]) -> Callable[[str], bool]:
-    """Whether a package is asked about: its folder or one of its files is, or a folder above it."""
-    if not paths or "" in paths:
-        return lambda _: True
-    return lambda folder: any(below(folder, path) or path.rpartition("/")[0] == folder for path in paths)
 
 
 @dataclass(frozen=True, slots=True)

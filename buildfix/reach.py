@@ -1,16 +1,15 @@
 """Who can reach what: closures over sets of edges, cycles, and what a change of edges would lose.
 
-Nodes are numbered in the order of their labels; a set of nodes is the bits of one int, which makes the closure of a
-whole repository a few thousand bitwise ORs.
+Nodes are numbered in the order of their labels; closure.py knows what follows from the numbers.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
+from buildfix import closure
 from buildfix.contexts import Need
 from buildfix.findings import Place
 from buildfix.knowledge import Knowledge, import_only
@@ -24,74 +23,6 @@ class Pair(NamedTuple):
 
     target: Label
     dep: Label
-
-
-def components(adjacency: Sequence[Iterable[int]]) -> list[list[int]]:
-    """The strongly connected components, each after all that it reaches (Tarjan, without recursion)."""
-    index: list[int] = [-1] * len(adjacency)
-    low = [0] * len(adjacency)
-    on_stack = bytearray(len(adjacency))
-    stack: list[int] = []
-    found: list[list[int]] = []
-    counter = 0
-    for root in range(len(adjacency)):
-        if index[root] >= 0:
-            continue
-        work: list[tuple[int, Iterator[int]]] = [(root, iter(adjacency[root]))]
-        index[root] = low[root] = counter
-        counter += 1
-        stack.append(root)
-        on_stack[root] = 1
-        while work:
-            node, rest = work[-1]
-            for child in rest:
-                if index[child] < 0:
-                    index[child] = low[child] = counter
-                    counter += 1
-                    stack.append(child)
-                    on_stack[child] = 1
-                    work.append((child, iter(adjacency[child])))
-                    break
-                if on_stack[child]:
-                    low[node] = min(low[node], index[child])
-            else:
-                work.pop()
-                if work:
-                    parent = work[-1][0]
-                    low[parent] = min(low[parent], low[node])
-                if low[node] == index[node]:
-                    component = []
-                    while True:
-                        member = stack.pop()
-                        on_stack[member] = 0
-                        component.append(member)
-                        if member == node:
-                            break
-                    found.append(component)
-    return found
-
-
-def closures(adjacency: Sequence[Iterable[int]]) -> list[int]:
-    """For each node the bits of everything that it reaches, itself included."""
-    reach = [0] * len(adjacency)
-    for component in components(adjacency):
-        bits = 0
-        for node in component:
-            bits |= 1 << node
-        for node in component:
-            for child in adjacency[node]:
-                bits |= reach[child]
-        for node in component:
-            reach[node] = bits
-    return reach
-
-
-def bits_of(bits: int) -> Iterator[int]:
-    """The numbers of the nodes in a set."""
-    while bits:
-        low = bits & -bits
-        yield low.bit_length() - 1
-        bits ^= low
 
 
 _DEFAULTS = ("DEFAULT", "//conditions:default")
@@ -133,11 +64,11 @@ class Reach:
 
     @cached_property
     def _before(self) -> list[int]:
-        return closures(self._any)
+        return closure.closures(self._any)
 
     @cached_property
     def _worlds(self) -> list[tuple[list[list[int]], list[int]]]:
-        return [(edges, closures(edges)) for edges in self._other_worlds()]
+        return [(edges, closure.closures(edges)) for edges in self._other_worlds()]
 
     @cached_property
     def _wanted(self) -> Mapping[Label, tuple[tuple[str, Need, int], ...]]:
@@ -317,7 +248,7 @@ class Reach:
         for _, target, dep in numbered:
             whole[target].append(dep)
         component = [0] * len(whole)
-        for i, members in enumerate(components(whole)):
+        for i, members in enumerate(closure.components(whole)):
             for member in members:
                 component[member] = i
         refused: dict[Pair, tuple[Label, ...]] = {}
@@ -325,7 +256,7 @@ class Reach:
             if target != dep and component[target] != component[dep]:
                 base[target].append(dep)
                 continue
-            way = _path(base, dep, 1 << target)
+            way = closure.path(base, dep, 1 << target)
             if way:
                 refused[pair] = tuple(self.labels[node] for node in way)
             else:
@@ -344,7 +275,7 @@ class Reach:
         touched = self._mask(pair.target for pair in drops)
         found: dict[Loss, None] = {}
         for edges, before in ((self._any, self._before), *self._worlds):
-            after = closures(self._changed(edges, adds, drops))
+            after = closure.closures(self._changed(edges, adds, drops))
             losing = [label for label in self._wanted if self._loses(self.number[label], before, after, touched)]
             lost = 0
             for label in losing:
@@ -398,7 +329,7 @@ class Reach:
         if not (target.has_sources or target.reads):
             return
         unseen = self._everything if label in self._blind else self._opaque & ~waived
-        for node in bits_of(before & ~now & unseen):
+        for node in closure.bits_of(before & ~now & unseen):
             yield Loss(label, "", Need.MENTIONED, (self.labels[node],))
         if before & ~now & self._outside:
             yield from self._lost_outside(label, before, now)
@@ -428,7 +359,7 @@ class Reach:
         return {name: self._mask(same) for name, same in alike.items()}
 
     def _named(self, bits: int) -> tuple[Label, ...]:
-        return tuple(self.labels[node] for node in bits_of(bits))
+        return tuple(self.labels[node] for node in closure.bits_of(bits))
 
     def lost_in(self, after: Knowledge, accepted: Iterable[Label] = ()) -> Iterator[tuple[Label, str]]:
         """(target, module or label) of all that is used and reached here, and not reached in the graph of `after`, in
@@ -463,21 +394,21 @@ class Reach:
         return True
 
     def _renumbered(self, other: Reach, bits: int) -> int:
-        named = (other.labels[node] for node in bits_of(bits))
+        named = (other.labels[node] for node in closure.bits_of(bits))
         return self._mask(label for label in named if label in self.number)
 
     def path(self, start: Label, goals: Iterable[Label], without: Pair | None = None) -> tuple[Label, ...]:
         """The shortest way along the deps as they stand, or as they would be `without` one; () if there is none."""
         edge = (self.number[without.target], self.number[without.dep]) if without else (-1, -1)
         wanted = self._mask(goals)
-        way = _path(self._any, self.number[start], wanted, edge, lambda node: bool(self._before[node] & wanted))
+        way = closure.path(self._any, self.number[start], wanted, edge, lambda node: bool(self._before[node] & wanted))
         return tuple(self.labels[node] for node in way)
 
     def hangs_on(self, loss: Loss, edge: Pair) -> bool:
         """Whether the target of a loss gets what it would lose through this one edge and in no other way."""
         start, goals = self.number[loss.target], self._goals(loss.providers)
         target, dep = self.number[edge.target], self.number[edge.dep]
-        return self.may_hang_on(loss, edge) and not _path(self._any, start, goals, (target, dep))
+        return self.may_hang_on(loss, edge) and not closure.path(self._any, start, goals, (target, dep))
 
     def may_hang_on(self, loss: Loss, edge: Pair) -> bool:
         """Whether the edge lies on a way, one of perhaps several, by which the target gets what it would lose."""
@@ -493,37 +424,6 @@ class Reach:
     @cached_property
     def _masks(self) -> dict[tuple[Label, ...], int]:
         return {}
-
-
-def _path(
-    adjacency: Sequence[Sequence[int]],
-    start: int,
-    goals: int,
-    without: tuple[int, int] = (-1, -1),
-    leads_there: Callable[[int], bool] = lambda _: True,
-) -> list[int]:
-    """The shortest way; nodes that do not lead there need not be tried."""
-    wanted = set(bits_of(goals))
-    if start in wanted:
-        return [start]
-    if not leads_there(start):
-        return []
-    came = {start: -1}
-    queue = deque([start])
-    while queue:
-        here = queue.popleft()
-        for child in adjacency[here]:
-            if child in came or (here, child) == without:
-                continue
-            came[child] = here
-            if child in wanted:
-                way = [child]
-                while came[way[-1]] >= 0:
-                    way.append(came[way[-1]])
-                return way[::-1]
-            if leads_there(child):
-                queue.append(child)
-    return []
 
 
 def _package_of(path: str, packages: set[str]) -> str | None:

@@ -16,11 +16,12 @@ import msgspec
 
 from buildfix import __version__, engine, write
 from buildfix.engine import Facts, Fingerprint, Progress, Request, Shard
+from buildfix.errors import UsageError
 
 VERSION = 1
 
 
-class RecordsError(Exception):
+class RecordsError(UsageError):
     """The record files cannot be used; the message names the file and says what to do."""
 
 

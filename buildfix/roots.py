@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Literal
 
+from buildfix.errors import UsageError
+
 Dialect = Literal["buck", "bazel"]
 
 CONFIG_FILES = ("buildfix.yaml", "buildfix.yml", ".buildfix.yaml")
@@ -17,11 +19,11 @@ BUCK_BUILD_FILES = ("BUCK.v2", "BUCK", "TARGETS.v2", "TARGETS")
 BAZEL_BUILD_FILES = ("BUILD.bazel", "BUILD")
 
 
-class WorkspaceError(Exception):
+class WorkspaceError(UsageError):
     """There is no repository here, or what describes it cannot be read."""
 
 
-class PathError(Exception):
+class PathError(UsageError):
     """A path that was asked for does not exist, or lies outside the repository."""
 
 

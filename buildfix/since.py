@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from buildfix import diagnose
+from buildfix.errors import UsageError
 from buildfix.knowledge import Knowledge
 from buildfix.labels import Label
 from buildfix.proof import Rerun
@@ -20,7 +21,7 @@ from buildfix.reach import Reach
 from buildfix.targets import Target
 
 
-class SinceError(Exception):
+class SinceError(UsageError):
     """Git cannot say what changed; the message says what to do."""
 
 

@@ -140,7 +140,7 @@ class _Collector:
         return tuple(name.rpartition(".")[0] for name in names) or ("",)
 
     def _add_import(self, source: Source, statement: Import, need: Need, packages: tuple[str, ...], label: str) -> None:
-        found = self._resolve(statement, packages)
+        found = self._resolve(statement, packages, source.path)
         if found is NOTHING and not label:
             return
         name = ".".join(part for part in (statement.module, statement.name if statement.name != "*" else "") if part)
@@ -157,8 +157,6 @@ class _Collector:
         for module in found.touches:
             _note(self.needs, module, Need.IMPLIED, evidence)
         if found.external:
-            if self._is_sibling(source, name, packages, need, evidence):
-                return
             _note(self.externals, found.external, need, evidence)
             self._beside(name, packages, evidence)
             for dotted in dict.fromkeys((name, statement.module)):
@@ -168,18 +166,6 @@ class _Collector:
             self.prefixes.setdefault(found.needs[0], evidence)
         if found.unresolved:
             _note(self.unresolved, found.unresolved, need, evidence)
-
-    def _is_sibling(self, source: Source, name: str, packages: tuple[str, ...], need: Need, evidence: Evidence) -> bool:
-        """Whether an import is of what lies beside the source, where a directive says that it finds that."""
-        if not self.directives.finds_siblings(source.path.rpartition("/")[0]):
-            return False
-        for package in packages:
-            # A folder's own name stands for its `__init__`.
-            known = self.modules.longest_known(f"{package}.{name}".lstrip(".").replace(".__init__", ""))
-            if known and (known == package or known.startswith(f"{package}.") or not package):
-                _note(self.needs, known, need, evidence)
-                return True
-        return False
 
     def _beside(self, name: str, packages: tuple[str, ...], evidence: Evidence) -> None:
         """A script finds its siblings without their package, and anybody what an `imports` puts on the path."""
@@ -194,11 +180,15 @@ class _Collector:
         """Whether an `__all__` that is computed says what a star import takes."""
         return any(self.modules.sources[path].all_dynamic for path in self.modules.files.get(module, ())[:1])
 
-    def _resolve(self, statement: Import, packages: tuple[str, ...]) -> Resolution:
+    def _resolve(self, statement: Import, packages: tuple[str, ...], path: str) -> Resolution:
         first = self.modules.resolve(statement, packages[0])
+        if first.external and self.directives.finds_siblings(path.rpartition("/")[0]):
+            # What lies beside the file is imported as if it were named by a dot; the folder's own `__init__`, too.
+            beside = statement.module.removeprefix("__init__").lstrip(".")
+            statement = statement._replace(module=beside, level=1)
         if not statement.level or first.needs:
             return first
-        for package in packages[1:]:
+        for package in packages if first.external else packages[1:]:
             other = self.modules.resolve(statement, package)
             if other.needs:
                 return other

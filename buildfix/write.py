@@ -16,13 +16,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from buildfix.errors import IncompleteError
 from buildfix.findings import FileChange
 
 PREFIX = ".buildfix-"
 _TEMPORARY = re.compile(re.escape(PREFIX) + r"(?P<process>\d+)-[0-9a-f]{16}$")
 
 
-class WriteError(Exception):
+class WriteError(IncompleteError):
     """A file could not be written; the message names it and says in what state the files are."""
 
 

@@ -2,13 +2,17 @@ package main
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"buildfix/engine/kept"
 	"buildfix/engine/proto"
+	"buildfix/engine/walk"
 )
 
 // TestStream runs a whole request and checks which records come out, in which order.
@@ -69,5 +73,62 @@ func TestBadRequest(t *testing.T) {
 		if err := run(strings.NewReader(request), &bytes.Buffer{}); err == nil {
 			t.Errorf("%q is accepted", request)
 		}
+	}
+}
+
+func TestRecordsAreTakenFromTheCache(t *testing.T) {
+	root, file := t.TempDir(), filepath.Join(t.TempDir(), "sources")
+	source := filepath.Join(root, "a.py")
+	if err := os.WriteFile(source, []byte("import kit\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(100 * time.Millisecond) // a stamp is relied on only when it is old enough
+	request, _ := json.Marshal(map[string]any{
+		"version": proto.Version, "root": root, "dialect": "buck", "do": []string{"scan", "fingerprint"},
+		"cells": []map[string]any{{"name": "root", "path": "", "build_files": []string{"BUCK"}}},
+		"cache": map[string]string{"file": file, "key": "k"},
+	})
+	said := func() string {
+		var out bytes.Buffer
+		if err := run(bytes.NewReader(request), &out); err != nil {
+			t.Fatal(err)
+		}
+		return out.String()
+	}
+	if !strings.Contains(said(), `"kit"`) {
+		t.Fatal("the source was not scanned")
+	}
+	req, err := proto.ReadRequest(bytes.NewReader(request))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree, err := walk.New(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stamp, ok := tree.Stamp("a.py")
+	if !ok {
+		t.Fatal("the walk took down no stamp")
+	}
+	planted := kept.Open(file, cacheKey(req, tree.Names()))
+	if planted.ByStamp("a.py", stamp) == nil {
+		t.Fatal("no record was kept, or under another key")
+	}
+	planted.Put("a.py", stamp, sha256.Sum256([]byte("import kit\n")), []byte(`{"t":"source","path":"planted"}`+"\n"))
+	planted.Save(time.Now().UnixNano())
+	if !strings.Contains(said(), "planted") {
+		t.Error("a source that has not changed was scanned again")
+	}
+	if err := os.Chtimes(source, time.Now(), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(said(), "planted") {
+		t.Error("a source that was only touched was scanned again")
+	}
+	if err := os.WriteFile(source, []byte("import bit\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out := said(); strings.Contains(out, "planted") || !strings.Contains(out, `"bit"`) {
+		t.Error("a source that has changed was not scanned again")
 	}
 }

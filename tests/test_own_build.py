@@ -4,6 +4,7 @@ without a network can: rules and packages from elsewhere are stand-ins."""
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -76,6 +77,23 @@ def test_the_build_files_are_as_buildifier_writes_them() -> None:
         check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_what_the_module_names_is_there() -> None:
+    """No Bazel of these tests reads MODULE.bazel, so that a file or distribution that is missing would not be noticed."""
+    module = (ROOT / "MODULE.bazel").read_text("utf-8")
+    for package, name in re.findall(r'"//([\w/]*):([\w.]+)"', module):
+        assert (ROOT / package / name).is_file()
+    lock = (ROOT / "bazel/requirements.txt").read_text("utf-8")
+    locked = {name.lower().replace("-", "_") for name in re.findall(r"(?m)^([\w.-]+)==", lock)}
+    wanted = {name for path in BUILD_FILES for name in re.findall(r'"@buildfix_pip//(\w+)"', path.read_text("utf-8"))}
+    assert wanted
+    assert wanted <= locked
+    assert "http://" not in lock and "https://" not in lock
+    declared = set(re.findall(r"use_repo\(go_deps, (.*)\)", module)[0].replace('"', "").split(", "))
+    assert declared == {
+        name for path in BUILD_FILES for name in re.findall(r'"@(\w+)//', path.read_text("utf-8")) if name in declared
+    }
 
 
 @pytest.fixture(scope="module")

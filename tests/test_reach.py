@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from buildfix.reach import bits_of, closures, components
+from buildfix.closure import bits_of, closures, components
 
 Graph = list[list[int]]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from buildfix.cli.shared import INCOMPLETE, errors, stop
+from buildfix.cli.shared import errors, stop
 
 
 @click.command(short_help="Comment on a pull request.")
@@ -30,15 +30,12 @@ def comment(file: Path, pack: bool, head: str, repo: str | None, dry_run: bool) 
                 click.echo(artefact.pack(file.read_bytes(), head, str(file)), nl=False)
                 return
             _post(file, head, repo, dry_run)
-        except artefact.ArtefactError as error:
-            stop(str(error))
         except OSError as error:
             stop(f"{file}: cannot be read: {error.strerror}")
 
 
 def _post(file: Path, head: str, repo: str | None, dry_run: bool) -> None:
     try:
-        from buildfix.github import client
         from buildfix.github import comment as bot
     except ModuleNotFoundError as error:
         if error.name != "httpx":
@@ -48,7 +45,4 @@ def _post(file: Path, head: str, repo: str | None, dry_run: bool) -> None:
     if not repo or not token:
         raise click.UsageError("comment needs --repo OWNER/NAME (or $GITHUB_REPOSITORY), and $GITHUB_TOKEN")
     api = os.environ.get("GITHUB_API_URL", "https://api.github.com").rstrip("/")
-    try:
-        bot.post(file, head, repo, token, api, os.environ.get("GITHUB_GRAPHQL_URL", ""), dry_run, click.echo)
-    except client.GitHubError as error:
-        stop(str(error), INCOMPLETE)
+    bot.post(file, head, repo, token, api, os.environ.get("GITHUB_GRAPHQL_URL", ""), dry_run, click.echo)

@@ -19,7 +19,6 @@ from buildfix.cli.shared import (
     jobs_option,
     progress_bar,
     root_option,
-    stop,
 )
 from buildfix.reports import graphs
 
@@ -31,12 +30,10 @@ def explain(word: str | None) -> None:
 
     CODE is `BF001`, `missing-dep`, or a reason such as `of-macro`. Without it all are listed.
     """
-    from buildfix import explain as texts
+    with errors():
+        from buildfix import explain as texts
 
-    try:
         click.echo(texts.explain(word) if word else texts.listing(), nl=False)
-    except texts.UnknownError as error:
-        stop(str(error))
 
 
 format_option = click.option(
@@ -248,10 +245,7 @@ def graph(
         ]
         view = drawing.View(depth, deps=directions != "dependents", dependents=directions != "deps")
         drawn = drawing.draw(centres, view, known, rerun)
-        try:
-            text = graphs.render(output_format, drawn).encode()
-        except graphs.MissingLibraryError as error:
-            stop(str(error))
+        text = graphs.render(output_format, drawn).encode()
         if output is None:
             emit(text)
         else:

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from buildfix.roots import PathError, WorkspaceError, find_root, relative
+from buildfix.errors import Error, IncompleteError, UsageError
+from buildfix.roots import PathError, find_root, relative
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from buildfix.engine import Progress
 
-CLEAN, FINDINGS, USAGE, INCOMPLETE = 0, 1, 2, 3
+CLEAN, FINDINGS, USAGE, INCOMPLETE = 0, 1, UsageError.status, IncompleteError.status
 
 root_option = click.option(
     "--root", type=click.Path(path_type=Path), help="The repository's root; else found from the first path."
@@ -45,34 +46,15 @@ def errors() -> Iterator[None]:
         yield
     except click.UsageError:
         raise
-    except (PathError, WorkspaceError) as error:
-        stop(str(error))
+    except Error as error:
+        stop(str(error), error.status)
     except KeyboardInterrupt:
         stop("interrupted; nothing was written", 130)
     except Exception as error:
-        code = _foreseen(error)
-        if code is not None:
-            stop(str(error), code)
         if os.environ.get("BUILDFIX_DEBUG"):
             raise
         where = "set BUILDFIX_DEBUG=1 to see where, and please report it"
         stop(f"this is a fault of buildfix: {type(error).__name__}: {error}; {where}; nothing was written", INCOMPLETE)
-
-
-def _foreseen(error: Exception) -> int | None:
-    """The exit status of an error whose message is for people; None for any other."""
-    from buildfix import asked, baseline, config, engine, records, since, write
-
-    match error:
-        case baseline.BaselineError() | since.SinceError() | config.ConfigError() | engine.RequestError():
-            return USAGE
-        case records.RecordsError():
-            return USAGE
-        case asked.UnknownError():
-            return INCOMPLETE if error.incomplete else USAGE
-        case engine.EngineError() | write.WriteError():
-            return INCOMPLETE
-    return None
 
 
 def here_of(base: Path) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import cache
 from importlib import resources
 
+from buildfix.errors import UsageError
 from buildfix.explain.codes import CODES
 from buildfix.explain.reasons import REASONS
 from buildfix.findings import OFF_BY_DEFAULT, Code, Reason
@@ -36,7 +37,7 @@ one of these paragraphs.
 """
 
 
-class UnknownError(ValueError):
+class UnknownError(UsageError):
     """Nothing is called so; the message says what is near."""
 
 

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
+from buildfix.errors import UsageError
 from buildfix.findings import Key
 
 KIND: Literal["buildfix-pull-request"] = "buildfix-pull-request"
@@ -34,7 +35,7 @@ CodeName = Literal[
 ]  # fmt: skip
 
 
-class ArtefactError(Exception):
+class ArtefactError(UsageError):
     """The artefact is not what it must be; the message says how."""
 
 

@@ -16,6 +16,8 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from buildfix.errors import IncompleteError
+
 MAX_TRIES = 6
 MAX_WAIT = 900.0
 """Seconds to wait in one run, all waits together."""
@@ -24,7 +26,7 @@ _PAUSE = 1.0
 """Seconds between two requests that write, as GitHub asks for."""
 
 
-class GitHubError(Exception):
+class GitHubError(IncompleteError):
     """A request that GitHub did not answer as it must; the message says which, and what came back."""
 
     def __init__(self, message: str, status: int = 0) -> None:

@@ -7,6 +7,8 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from buildfix.errors import UsageError
+
 if TYPE_CHECKING:
     from buildfix.graph import Graph
 
@@ -22,5 +24,5 @@ def render(name: str, graph: Graph) -> str:
     return text
 
 
-class MissingLibraryError(Exception):
+class MissingLibraryError(UsageError):
     """The installation was made without the libraries that a format needs; the message says what to do."""

@@ -1,0 +1,19 @@
+"""Errors that can be foreseen. The message is for people: what happened, where, and what to do about it."""
+
+from __future__ import annotations
+
+
+class Error(Exception):
+    """Why there is no result. `status` is the exit status of a command that ends with it."""
+
+    status = 3
+
+
+class UsageError(Error):
+    """What was asked for, or the configuration, is wrong."""
+
+    status = 2
+
+
+class IncompleteError(Error):
+    """Something that the answer needs failed: the engine, a file that could not be written, a server."""
