@@ -80,7 +80,7 @@ def test_the_build_files_are_as_buildifier_writes_them() -> None:
 
 
 def test_what_the_module_names_is_there() -> None:
-    """No Bazel of these tests reads MODULE.bazel, so that a file or distribution that is missing would not be noticed."""
+    """No Bazel of these tests reads MODULE.bazel: a file or distribution that is missing would not be noticed."""
     module = (ROOT / "MODULE.bazel").read_text("utf-8")
     for package, name in re.findall(r'"//([\w/]*):([\w.]+)"', module):
         assert (ROOT / package / name).is_file()
