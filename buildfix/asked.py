@@ -18,7 +18,7 @@ class UnknownError(Error):
 
     def __init__(self, message: str, incomplete: bool = False) -> None:
         super().__init__(message)
-        self.status = IncompleteError.status if incomplete else UsageError.status
+        self.exit_status = IncompleteError.exit_status if incomplete else UsageError.exit_status
 
 
 class Subject(NamedTuple):

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 
 class Error(Exception):
-    """Why there is no result. `status` is the exit status of a command that ends with it."""
+    """Why there is no result. `exit_status` is that of a command that ends with it."""
 
-    status = 3
+    exit_status = 3
 
 
 class UsageError(Error):
     """What was asked for, or the configuration, is wrong."""
 
-    status = 2
+    exit_status = 2
 
 
 class IncompleteError(Error):

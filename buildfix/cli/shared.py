@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from buildfix.engine import Progress
 
-CLEAN, FINDINGS, USAGE, INCOMPLETE = 0, 1, UsageError.status, IncompleteError.status
+CLEAN, FINDINGS, USAGE, INCOMPLETE = 0, 1, UsageError.exit_status, IncompleteError.exit_status
 
 root_option = click.option(
     "--root", type=click.Path(path_type=Path), help="The repository's root; else found from the first path."
@@ -47,7 +47,7 @@ def errors() -> Iterator[None]:
     except click.UsageError:
         raise
     except Error as error:
-        stop(str(error), error.status)
+        stop(str(error), error.exit_status)
     except KeyboardInterrupt:
         stop("interrupted; nothing was written", 130)
     except Exception as error:
